@@ -1,0 +1,1 @@
+"""How results and their lineage are delivered together: see `batch`."""

@@ -1,0 +1,193 @@
+"""Segments: the runs of source rows that a batch read, with what it takes to know them again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import pyarrow.parquet as pq
+from pyarrow import ArrowException, fs
+
+from whence.deliver.checkpoint import Checkpoint
+from whence.errors import CheckpointError, SourceError
+from whence.identity.coordinates import base_of_file, base_of_partition, canonical
+from whence.store import local_path, locate
+
+Segment = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One scan of the query, left to right: what is known of it without its DataFrame, so that it pickles."""
+
+    source: str | None
+    ids: str
+    salt: str = ""
+    event_time: str | None = None
+    streaming: bool = True
+    frame: int = 0
+    static: tuple[Segment, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+def of_batch(scans: Iterable[Scan], checkpoint: Checkpoint, batch: int) -> list[Segment]:
+    """The segments that a streaming batch read, of every traced source."""
+    offsets = checkpoint.offsets(batch)
+    before = checkpoint.offsets(batch - 1) if batch else None
+    if offsets is None:
+        raise CheckpointError(f'the checkpoint "{checkpoint.location.path}" has no offsets of batch {batch}')
+    found: list[Segment] = []
+    listed = list(scans)
+    for scan in listed:
+        if not scan.streaming:
+            found += of_static(scan)
+    for number, scan in _numbered([s for s in listed if s.streaming], len(offsets.sources)):
+        if scan.source is None:
+            continue
+        start = before.sources[number] if before else None
+        end = offsets.sources[number]
+        if end is not None and scan.ids == "file":
+            entries = checkpoint.files(number, _entry(start) + 1, _entry(end)) if _is_file(end) else []
+            found += of_files(scan, [entry["path"] for entry in entries])
+        elif end is not None and scan.ids == "kafka":
+            begin = start or checkpoint.initial(number)
+            found += _of_kafka(scan, json.loads(begin) if begin else {}, json.loads(end))
+    return _unique(found)
+
+
+def of_static(scan: Scan) -> list[Segment]:
+    """The segments of a static scan."""
+    return [*scan.static, *of_files(scan, list(scan.files))] if scan.source is not None else []
+
+
+def _numbered(scans: list[Scan], count: int) -> list[tuple[int, Scan]]:
+    """Each scan with the number that Spark gave its source.
+
+    Spark numbers from left to right and counts a scan that a union reads twice once; where neither count fits, a
+    file source may be any of that kind, and is looked up in all.
+    """
+    if len(scans) == count:
+        return list(enumerate(scans))
+    once = list({scan.frame: scan for scan in scans}.values())
+    if len(once) == count:
+        return list(enumerate(once))
+    return [(number, scan) for number in range(count) for scan in once]
+
+
+def _is_file(offset: str) -> bool:
+    return "logOffset" in offset
+
+
+def _entry(offset: str | None) -> int:
+    return int(json.loads(offset)["logOffset"]) if offset and _is_file(offset) else -1
+
+
+def of_files(scan: Scan, paths: list[str]) -> list[Segment]:
+    """A segment a Parquet file: rows and event times from its footer, size and time of change as its fingerprint."""
+    if len(paths) < 2:
+        return [_of_file(scan, path) for path in paths]
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(lambda path: _of_file(scan, path), paths))
+
+
+def _of_file(scan: Scan, uri: str) -> Segment:
+    files, path = file_of(uri)
+    try:
+        info = files.get_file_info(path)
+        with files.open_input_file(path) as stream:
+            footer = pq.read_metadata(stream)
+    except (OSError, ArrowException) as error:
+        raise SourceError(
+            f'source "{scan.source}": "{path}" cannot be read', str(error), "it was there when the batch began"
+        ) from error
+    low, high = _event_range(footer, scan.event_time)
+    return {
+        "source": scan.source,
+        "segment": canonical(uri),
+        "base": base_of_file(uri, scan.salt),
+        "first": 0,
+        "last": footer.num_rows - 1,
+        "bytes": info.size,
+        "modified": info.mtime_ns // 1_000_000 if info.mtime_ns is not None else None,
+        "event_min": low,
+        "event_max": high,
+    }
+
+
+def file_of(uri: str) -> tuple[fs.FileSystem, str]:
+    """The file system and path of a file as Spark names it."""
+    if uri.startswith("file:"):
+        return fs.LocalFileSystem(), local_path(uri)
+    place = locate(uri)
+    return place.files, place.path
+
+
+def _event_range(footer: pq.FileMetaData, column: str | None) -> tuple[datetime | None, datetime | None]:
+    """The least and greatest event time by the footer, where it tells (INT96 timestamps have no statistics)."""
+    if column is None:
+        return None, None
+    names = [footer.schema.column(i).path for i in range(footer.num_columns)]
+    if column not in names:
+        return None, None
+    low: list[datetime] = []
+    high: list[datetime] = []
+    for group in range(footer.num_row_groups):
+        statistics = footer.row_group(group).column(names.index(column)).statistics
+        if statistics is None or not statistics.has_min_max or not isinstance(statistics.min, datetime):
+            return None, None
+        low.append(statistics.min)
+        high.append(statistics.max)
+    return min(low, default=None), max(high, default=None)
+
+
+def _of_kafka(scan: Scan, start: dict[str, Any], end: dict[str, Any]) -> list[Segment]:
+    found = []
+    for topic, partitions in end.items():
+        for partition, until in partitions.items():
+            first = int(start.get(topic, {}).get(partition, 0))
+            if int(until) > first:
+                found.append(kafka_segment(scan, topic, int(partition), first, int(until) - 1))
+    return found
+
+
+def kafka_segment(scan: Scan, topic: str, partition: int, first: int, last: int) -> Segment:
+    """A run of offsets of one topic partition."""
+    return {
+        "source": scan.source,
+        "segment": f"kafka:{topic}/{partition}",
+        "base": base_of_partition(topic, partition, scan.salt),
+        "first": first,
+        "last": last,
+    }
+
+
+def _unique(segments: list[Segment]) -> list[Segment]:
+    return list({(s["source"], s["segment"]): s for s in segments}.values())
+
+
+@dataclass
+class Ranges:
+    """The id ranges of every segment that a store knows, by source: two that overlap would mix up rows."""
+
+    known: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
+
+    def add(self, segments: Iterable[Segment]) -> None:
+        """Take segments in; two of one source whose ids overlap are an error that names both."""
+        for segment in segments:
+            own = self.known.setdefault(segment["source"], {})
+            low, high = segment["base"] + segment["first"], segment["base"] + segment["last"]
+            name = segment["segment"]
+            if name not in own and high >= low:
+                for other, (least, most) in own.items():
+                    if low <= most and least <= high:
+                        raise SourceError(
+                            f'source "{segment["source"]}": the ids of two segments overlap',
+                            f"{name} has ids {low} to {high}, {other} has {least} to {most}",
+                            'declare a key, or another salt: whence.source(..., salt="2")',
+                        )
+            least, most = own.get(name, (low, high))
+            own[name] = (min(low, least), max(high, most))

@@ -1,0 +1,1 @@
+"""Ids. `coordinates` needs no Spark; `expressions` is the same in Columns."""

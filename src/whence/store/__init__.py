@@ -1,0 +1,18 @@
+"""The store: Delta tables, committed by delta-rs, over Parquet files that Spark's executors write."""
+
+from whence.store.location import Location, local_path, locate
+from whence.store.record import NetworkRecord, batch_rows, networks, now
+from whence.store.store import AddAction, Store, open_store
+
+__all__ = [
+    "AddAction",
+    "Location",
+    "NetworkRecord",
+    "Store",
+    "batch_rows",
+    "local_path",
+    "locate",
+    "networks",
+    "now",
+    "open_store",
+]

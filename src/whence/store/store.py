@@ -1,0 +1,136 @@
+"""A store: a folder with a marker and Delta tables. Readers start from `batches`, which names the files of each batch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction
+
+from whence.errors import StoreError
+from whence.names import FORMAT_VERSION, MARKER, OUTPUTS, TABLE
+from whence.store.location import Location, locate
+
+
+
+@dataclass
+class Store:
+    """A store, opened for reading or writing. Tables are read incrementally: asking twice costs little."""
+
+    location: Location
+    storage_options: Mapping[str, str] | None = None
+    _tables: dict[str, DeltaTable] = field(default_factory=dict, repr=False)
+    _arrow: dict[str, tuple[int, pa.Table]] = field(default_factory=dict, repr=False)
+
+    def table(self, *name: str) -> DeltaTable | None:
+        """A Delta table as it is now, or None where nothing has been committed."""
+        key = "/".join(name)
+        try:
+            if key in self._tables:
+                self._tables[key].update_incremental()
+            else:
+                self._tables[key] = DeltaTable(self.location.at(*name).table_uri, storage_options=self._options)
+        except TableNotFoundError:
+            self._tables.pop(key, None)
+            return None
+        except (DeltaError, OSError) as error:
+            raise StoreError(f'table "{key}" of the store cannot be read', str(error).split("\n")[0]) from error
+        return self._tables[key]
+
+    def read(self, name: str, schema: pa.Schema) -> pa.Table:
+        """A small table (`batches`, `networks`) as Arrow."""
+        table = self.table(name)
+        if table is None:
+            return schema.empty_table()
+        version = table.version()
+        known = self._arrow.get(name)
+        if known is None or known[0] != version:
+            try:
+                data = table.to_pyarrow_table()
+            except (DeltaError, OSError, pa.ArrowException) as error:
+                raise StoreError(f'table "{name}" of the store cannot be read', str(error).split("\n")[0]) from error
+            known = (version, data.select(schema.names).cast(schema))
+            self._arrow[name] = known
+        return known[1]
+
+    def append(self, name: str, rows: Sequence[Mapping[str, Any]], schema: pa.Schema, once: tuple[str, int]) -> None:
+        """Add rows to a small table in one commit, keyed so that a commit repeated is seen."""
+        data = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+        write_deltalake(
+            self.location.at(name).table_uri,
+            data,
+            mode="append",
+            storage_options=self._options,
+            commit_properties=CommitProperties(app_transactions=[Transaction(*once)]),
+        )
+
+    def add_files(self, run: str, files: Iterable[AddAction], schema: pa.Schema, once: tuple[str, int]) -> None:
+        """Commit data files of a run that Spark has written below `outputs/<run>`."""
+        actions = list(files)
+        table = self.table(OUTPUTS, run)
+        parts = [TABLE] if TABLE in schema.names else None
+        if table is None:
+            uri = self.location.at(OUTPUTS, run).table_uri
+            table = DeltaTable.create(
+                uri, schema, mode="ignore", partition_by=parts, storage_options=self._options
+            )
+            self._tables[f"{OUTPUTS}/{run}"] = table
+        table.create_write_transaction(
+            actions,
+            mode="append",
+            schema=schema,
+            partition_by=parts,
+            commit_properties=CommitProperties(app_transactions=[Transaction(*once)]),
+        )
+
+    @property
+    def _options(self) -> dict[str, str] | None:
+        return dict(self.storage_options) if self.storage_options else None
+
+
+
+def open_store(
+    folder: str | os.PathLike[str], *, create: bool = False, storage_options: Mapping[str, str] | None = None
+) -> Store:
+    """Open a store; `create` makes one of an absent or empty folder.
+
+    A folder that holds something else, and a store with a newer layout, are errors.
+    """
+    location = locate(folder)
+    marker = location.at(MARKER)
+    if not marker.exists():
+        names = [name for name in location.names() if not name.startswith(".")]
+        if not create or (names and names != [f"{MARKER}.part"]):
+            shown = f"it holds {', '.join(names[:3])}" if names else "there is nothing"
+            raise StoreError(
+                f'"{folder}" is not a lineage store',
+                shown,
+                'give the folder that a query wrote with .lineage("folder/")'
+                if not create
+                else "give .lineage() a new or empty folder",
+            )
+        marker.write(json.dumps({"whence": "lineage store", "version": FORMAT_VERSION}).encode())
+    _check_marker(location, marker)
+    return Store(location, storage_options)
+
+
+def _check_marker(location: Location, marker: Location) -> None:
+    try:
+        found = json.loads(marker.read())
+        version = int(found["version"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f'"{location.path}" has a {MARKER} that cannot be read', str(error)) from error
+    if version > FORMAT_VERSION:
+        raise StoreError(
+            f'"{location.path}" was written by a newer Whence',
+            f"its layout is version {version}, this Whence knows up to {FORMAT_VERSION}",
+            "upgrade whence",
+        )
+
+

@@ -1,0 +1,125 @@
+"""network x mode -> one ordinary PySpark DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+
+from whence.errors import BadInputError, RefusedError
+from whence.modes import MODES, Mode, Part
+from whence.names import AT, ID, ROWS, kept_column, rows_column
+from whence.network import Node, Source, fold, in_order, numbered, sources
+from whence.weave.rules import RULES
+from whence.weave.woven import Weaving, Woven, column_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a stored batch is read: the payload's columns, and by source the column of its ids (`None`: the row's own)."""
+
+    payload: tuple[str, ...]
+    ids: dict[str, str]
+    kept: dict[str, str]
+    kinds: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the store keeps it."""
+        return {"payload": list(self.payload), "ids": self.ids, "kept": self.kept, "kinds": self.kinds}
+
+
+def step(node: Node, inputs: list[DataFrame]) -> DataFrame:
+    """One step on plain frames: the DataFrame call that the user wrote."""
+    weaving = Weaving(MODES["off"], {}, {})
+    return RULES[type(node)](node, [Woven(frame) for frame in inputs], weaving).frame
+
+
+def weave(root: Node, mode: Mode, *, dated: bool = False, stops: Iterable[str] = ()) -> Woven:
+    """The whole network in one mode.
+
+    `dated` marks each reference with its batch, so that a version of an updating result can say what it added.
+    A step named in `stops` becomes a leaf: rows above it are traced to its rows and no further.
+    """
+    names = [source.source for source in sources(root)]
+    index = {name: position for position, name in enumerate([*names, *stops])}
+    weaving = Weaving(mode, numbered(root), index, dated, frozenset(stops))
+
+    def rule(node: Node, below: list[Woven]) -> Woven:
+        woven = RULES[type(node)](node, below, weaving)
+        if woven.tag is not None and node.name in weaving.stops and not isinstance(node, Source):
+            return Woven(woven.frame.drop(*(c for c in woven.hidden if c != ID)), {str(node.name): Part(ID)})
+        return woven
+
+    return fold(root, rule)
+
+
+def stops_of(root: Node, to: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The names in `to`, as (steps to stop at, sources and steps to report)."""
+    wanted = list(to)
+    steps = [str(n.name) for n in in_order(root) if n.name]
+    known = {source.source for source in sources(root)} | set(steps)
+    for name in wanted:
+        if name not in known:
+            raise BadInputError(
+                f'no source or step is called "{name}"',
+                f"the network has {', '.join(sorted(known))}",
+                'name a step with .named("...")',
+            )
+    return [name for name in wanted if name in steps], wanted
+
+
+def annotated(woven: Woven, mode: Mode, payload: list[str], only: Iterable[str] | None = None) -> DataFrame:
+    """The payload with `_whence_id` and `_whence_rows`: the papers' annotated stream."""
+    reported = [(s, p) for s, p in (woven.tag or {}).items() if only is None or s in set(only)]
+    lists: list[Column] = []
+    for source, part in reported:
+        ids = mode.ids(column_of(part), part, None)
+        lists.append(_sourced(ids, source))
+    empty = F.array().cast("array<struct<source:string,id:bigint>>")
+    rows = F.concat(*lists) if lists else empty
+    hidden = [c for c in woven.hidden if c != ID]
+    return woven.frame.withColumn(ROWS, rows).drop(*hidden)
+
+
+def _sourced(ids: Column, source: str) -> Column:
+    return F.transform(ids, lambda i: F.struct(F.lit(source).alias("source"), i.alias("id")))
+
+
+def stored(woven: Woven, mode: Mode, index: list[str], *, fresh: bool) -> tuple[DataFrame, Layout]:
+    """The frame as the store keeps it: payload, id, packed ids a source, kept rows a source.
+
+    A source whose reference is the row's own id has no column of ids at all.
+    """
+    if woven.tag is None:
+        raise RefusedError(f'mode "{mode.name}" captures nothing', hint='use mode "listed" or "auto"')
+    frame = woven.frame.withColumn(AT, F.current_timestamp()) if fresh else woven.frame
+    at = F.col(AT) if fresh else None
+    added: dict[str, Column] = {}
+    ids: dict[str, str] = {}
+    kept: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+    for source, part in woven.tag.items():
+        number = index.index(source)
+        if part.column == ID:
+            ids[source] = ID
+        elif part.many or part.kept:
+            ids[source] = rows_column(number)
+            added[rows_column(number)] = mode.ids(column_of(part), part, at)
+        else:
+            ids[source] = rows_column(number)
+            added[rows_column(number)] = column_of(part)
+        kinds[source] = "many" if part.many or part.kept else "one"
+        if part.kept:
+            kept[source] = kept_column(number)
+            added[kept_column(number)] = mode.kept(column_of(part), part, at)
+    frame = frame.withColumns(added) if added else frame
+    frame = frame.drop(AT, *(c for c in woven.hidden if c != ID))
+    return frame, Layout(tuple(woven.payload), ids, kept, kinds)
+
+
+__all__ = ["Layout", "annotated", "step", "stops_of", "stored", "weave"]
