@@ -6,8 +6,8 @@ from __future__ import annotations
 class WhenceError(Exception):
     """An error in three parts: `primary`, `detail` (with what), `hint` (what to do).
 
-    >>> print(WhenceError('step "stopped": column "sped" not found', "the input has car_id, speed", 'did you mean "speed"?'))
-    step "stopped": column "sped" not found
+    >>> print(WhenceError('column "sped" not found', "the input has car_id, speed", 'did you mean "speed"?'))
+    column "sped" not found
     Detail: the input has car_id, speed
     Hint: did you mean "speed"?
     """

@@ -53,7 +53,7 @@ SEGMENT_FIELDS: Final = pa.struct(
         ("event_max", UTC_MICROS),
     ]
 )
-"""A run of source rows: ids are `base + position`, positions `first` to `last`. `bytes` and `modified` are its fingerprint."""
+"""A run of source rows: ids are `base + position`, from `first` to `last`; `bytes` and `modified`: its fingerprint."""
 
 BATCHES_SCHEMA: Final = pa.schema(
     [

@@ -1,14 +1,15 @@
 """The commands together, and what happens when one of them fails: exit codes 0 found, 1 nothing found, 2 wrong use."""
 
+import re
 from importlib import metadata
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from whence.cli.demo import demo
 from whence.cli.doctor import doctor
+from whence.cli.failure import print_error
 from whence.cli.impact import impact
 from whence.cli.show import show
 from whence.cli.trace import trace
@@ -28,14 +29,11 @@ class Whence(TyperGroup):
             raise typer.Exit(WRONG_USE) from error
 
 
-def print_error(error: WhenceError) -> None:
-    """Prints an error in its three parts on stderr."""
-    stderr = Console(stderr=True, highlight=False, soft_wrap=True)
-    stderr.print(f"Error: {error.primary}", style="bold red", markup=False)
-    if error.detail:
-        stderr.print(f"Detail: {error.detail}", markup=False)
-    if error.hint:
-        stderr.print(f"Hint: {error.hint}", style="cyan", markup=False)
+class Command(TyperCommand):
+    """Writes its arguments into the usage line as they are documented."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [re.sub(r"^[{\[](.* .*)[}\]]\.\.\.$", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
 
 
 def _version(wanted: bool) -> None:
@@ -44,7 +42,9 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-app = typer.Typer(cls=Whence, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    cls=Whence, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+)
 
 
 @app.callback()
@@ -67,4 +67,4 @@ for command, example in (
     (show, "whence show lineage/ stopped_cars"),
     (doctor, "whence doctor lineage/"),
 ):
-    app.command(command.__name__, epilog=f"Example: {example}")(command)
+    app.command(command.__name__, cls=Command, epilog=f"Example: {example}")(command)

@@ -2,6 +2,7 @@
 
 import shlex
 import tempfile
+from datetime import UTC
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,6 @@ import whence
 from whence.cli import health
 from whence.cli.cells import text
 from whence.cli.impact import impact
-from whence.cli.options import Format
 from whence.cli.screen import Screen
 from whence.cli.steps import step
 from whence.cli.trace import trace
@@ -31,7 +31,10 @@ def demo(
         typer.Option("--folder", metavar="DIR", help="Where everything is put. [a new temporary folder]"),
     ] = None,
 ) -> None:
-    """Find stopped cars and accidents in generated Linear Road reports, and trace them back to the reports."""
+    """Find accidents in generated reports, and trace them.
+
+    Two streaming queries of the Linear Road benchmark run with lineage: stopped cars, and accidents.
+    """
     java = health.java()
     if java.state == "fail":
         raise WhenceError(f"the demo needs Java: {java.says}", hint=java.hint)
@@ -74,25 +77,26 @@ def _run(home: Path, wanted: int) -> None:
 
 
 def _results(folder: Path) -> list[dict[str, Any]]:
-    """What a sink holds: plain Parquet, as without lineage."""
+    """What a sink holds: plain Parquet, as without lineage, which names no zone for the times, though they are UTC."""
     if not folder.exists():
         return []
-    return arrow.dataset(folder, format="parquet").to_table().sort_by("ts").to_pylist()
+    rows: list[dict[str, Any]] = arrow.dataset(folder, format="parquet").to_table().sort_by("ts").to_pylist()
+    return [row | {"ts": row["ts"].replace(tzinfo=row["ts"].tzinfo or UTC)} for row in rows]
 
 
 def _ask(screen: Screen, store: str, alert: dict[str, Any], accident: dict[str, Any]) -> None:
     """The answers, each under the command that gives it."""
     one_alert = f"car_id = {alert['car_id']} and ts = '{text(alert['ts'])}'"
     _say(screen, "Which reports made the first alert?", "trace", store, "stopped_cars", "--where", one_alert)
-    trace(store, "stopped_cars", one_alert)
+    trace([store, "stopped_cars"], one_alert)
     one_accident = f"pos = {accident['pos']} and ts = '{text(accident['ts'])}'"
     _say(screen, "Which reports made the first accident?", "trace", store, "accidents", "--where", one_accident)
-    trace(store, "accidents", one_accident)
+    trace([store, "accidents"], one_accident)
     with whence.open(store) as lineage:
         report = lineage.trace("accidents", where=one_accident).rows("reports").to_pylist()[0]
     one_report = f"car_id = {report['car_id']} and ts = '{text(report['ts'])}'"
     _say(screen, "What did one of these reports reach?", "impact", store, "reports", "--where", one_report)
-    impact(store, "reports", one_report)
+    impact([store, "reports"], one_report)
     screen.line("\nWhat to try next:", style="bold")
     for words in (
         ("show", store),
@@ -100,9 +104,14 @@ def _ask(screen: Screen, store: str, alert: dict[str, Any], accident: dict[str, 
         ("trace", store, "stopped_cars", "--where", one_alert, "--format", "json"),
         ("doctor", store),
     ):
-        screen.line(shlex.join(("whence", *words)), indent=2)
+        screen.line(_command(*words), indent=2)
 
 
 def _say(screen: Screen, question: str, *words: str) -> None:
     screen.line(f"\n{question}", style="bold")
-    screen.line(f"$ {shlex.join(('whence', *words))}\n", style="cyan", indent=2)
+    screen.line(f"$ {_command(*words)}\n", style="cyan", indent=2)
+
+
+def _command(*words: str) -> str:
+    """A command as it can be typed; SQL, which has single quotes, in double ones."""
+    return " ".join(("whence", *(f'"{word}"' if "'" in word else shlex.quote(word) for word in words)))

@@ -22,7 +22,10 @@ def doctor(
     ] = None,
     format: Shape = Format.TABLE,
 ) -> None:
-    """Check Python, PySpark, Java, the libraries and, where one is given, a store."""
+    """Is everything here that Whence needs?
+
+    Checks Python, PySpark, Java, the libraries and, where one is given, a store.
+    """
     store = store or os.environ.get(STORE_VARIABLE) or None
     with waiting("looking"):
         checks = [health.python(), health.pyspark(), health.java(), *map(health.library, health.LIBRARIES)]

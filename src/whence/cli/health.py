@@ -54,7 +54,10 @@ def pyspark() -> Check:
             return Check("PySpark", "fail", version, f'pip install "pyspark>={OLDEST_SPARK}"')
         return Check("PySpark", "ok", version if name == "pyspark" else f"{version} ({name})")
     return Check(
-        "PySpark", "warn", "not installed: lineage can be asked for, not captured", f'pip install "pyspark>={OLDEST_SPARK}"'
+        "PySpark",
+        "warn",
+        "not installed: lineage can be asked for, not captured",
+        f'pip install "pyspark>={OLDEST_SPARK}"',
     )
 
 

@@ -43,6 +43,13 @@ class Screen:
             for line in _aligned(names, cells, right):
                 print(" " * indent + line)
 
+    def pairs(self, values: Row, *, indent: int = 0) -> None:
+        """Prints names beside values; what is empty is left out."""
+        width = max(map(len, values), default=0)
+        for name, value in values.items():
+            if text(value):
+                self.line(f"{name:<{width}}  {text(value)}", indent=indent)
+
     def json(self, document: Any) -> None:
         """Prints one JSON document."""
         print(json.dumps(plain(document), ensure_ascii=False, indent=2))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import logging
 from dataclasses import dataclass, field
-
 from typing import TYPE_CHECKING, Any
 
 from whence.deliver import capture
@@ -125,5 +124,3 @@ def clear_attempts(store: Store, run: str) -> None:
         if attempt and batch.isdigit() and name not in used:
             log.info("removing %s of an attempt that was never committed (%s)", name, int(batch) in committed)
             folder.at(name).remove()
-
-

@@ -38,8 +38,10 @@ class Written:
     bytes: int
 
 
-def write_rows(frame: DataFrame, store: Store, run: str, batch: int, ids: dict[str, str], kept: dict[str, str]) -> list[Written]:
-    """Run the batch: its rows, with ids and tags, become Parquet files below `outputs/<run>`. Nothing is visible yet."""
+def write_rows(
+    frame: DataFrame, store: Store, run: str, batch: int, ids: dict[str, str], kept: dict[str, str]
+) -> list[Written]:
+    """Run the batch: its rows, with ids and tags, become Parquet files below `outputs/<run>`; nothing shows yet."""
     folder = store.location.at(OUTPUTS, run)
     attempt = f"{batch}-{uuid.uuid4().hex[:8]}"
     data = _with_kept(frame, kept) if kept else frame

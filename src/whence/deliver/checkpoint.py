@@ -1,4 +1,4 @@
-"""Reading Spark's checkpoint: the query's own id, and each batch's offsets and watermark. Unknown versions are refused."""
+"""Reading Spark's checkpoint: the query's id, each batch's offsets and watermark. Unknown versions are refused."""
 
 from __future__ import annotations
 

@@ -115,7 +115,9 @@ def check_payload(schema: T.StructType) -> None:
 
 
 def _unstorable(kind: T.DataType) -> str | None:
-    if isinstance(kind, T.NullType | T.CalendarIntervalType | T.DayTimeIntervalType | T.YearMonthIntervalType | T.VariantType):
+    if isinstance(
+        kind, T.NullType | T.CalendarIntervalType | T.DayTimeIntervalType | T.YearMonthIntervalType | T.VariantType
+    ):
         return kind.simpleString()
     if isinstance(kind, T.StructType):
         if not kind.fields:
@@ -126,8 +128,8 @@ def _unstorable(kind: T.DataType) -> str | None:
     if isinstance(kind, T.MapType):
         return _unstorable(kind.keyType) or _unstorable(kind.valueType)
     known = (
-        T.StringType, T.BinaryType, T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType,
-        T.DecimalType, T.DateType, T.TimestampType, T.TimestampNTZType,
+        T.StringType, T.BinaryType, T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType,
+        T.DoubleType, T.DecimalType, T.DateType, T.TimestampType, T.TimestampNTZType,
     )  # fmt: skip
     return None if isinstance(kind, known) else kind.simpleString()
 
@@ -188,7 +190,7 @@ def _check_sources(root: Node, store: Store) -> None:
         if before and {k: before[k] for k in given} != given:
             raise SourceError(
                 f'source "{source.source}" is known to the store by other coordinates',
-                f"there: ids by {before['ids']} {before['key'] or ''}, here: ids by {source.ids} {list(source.key) or ''}",
+                f"there: ids by {before['ids']} {before['key'] or ''}, here: by {source.ids} {list(source.key) or ''}",
                 "give it another name, or use another store",
             )
 
@@ -227,7 +229,18 @@ def named(name: str | None, fallback: str | None, what: str) -> str:
 def options_of(values: dict[str, Any], *without: str) -> dict[str, str]:
     """Writer options as Spark takes them."""
     left_out = {name.lower() for name in without}
-    return {k: (str(v).lower() if isinstance(v, bool) else str(v)) for k, v in values.items() if k.lower() not in left_out}
+    return {
+        k: (str(v).lower() if isinstance(v, bool) else str(v)) for k, v in values.items() if k.lower() not in left_out
+    }
 
 
-__all__: Sequence[str] = ("Capture", "adds_only", "capture", "check_payload", "declared", "named", "options_of", "record")
+__all__: Sequence[str] = (
+    "Capture",
+    "adds_only",
+    "capture",
+    "check_payload",
+    "declared",
+    "named",
+    "options_of",
+    "record",
+)

@@ -31,7 +31,8 @@ REFUSED: dict[str, Reason] = {
     ),
     **dict.fromkeys("exceptAll intersect intersectAll subtract".split(), _ORDER),
     **dict.fromkeys(
-        "createGlobalTempView createOrReplaceGlobalTempView createOrReplaceTempView createTempView registerTempTable".split(),
+        "createGlobalTempView createOrReplaceGlobalTempView createOrReplaceTempView createTempView"
+        " registerTempTable".split(),
         _SQL,
     ),
     **dict.fromkeys("mapInArrow mapInPandas groupingSets lateralJoin scalar exists asTable zip".split(), _UDF),
@@ -40,7 +41,9 @@ REFUSED: dict[str, Reason] = {
     **dict.fromkeys("cache checkpoint localCheckpoint persist unpersist storageLevel".split(), _CACHE),
     **dict.fromkeys("writeTo mergeInto".split(), _MOVE),
     **dict.fromkeys(
-        "inputFiles isLocal sameSemantics semanticHash executionInfo queryExecution metadataColumn observe colRegex".split(), _META
+        "inputFiles isLocal sameSemantics semanticHash executionInfo queryExecution metadataColumn observe"
+        " colRegex".split(),
+        _META,
     ),
     "na": Reason("its methods are on the frame itself", "use fillna, dropna or replace"),
     "offset": Reason("which rows are left out is Spark's choice at each run", "use where"),

@@ -1,13 +1,13 @@
-"""Selects that turn one row into several: an explode, or a sliding window. What tells the rows apart enters their ids."""
+"""Selects that turn one row into several: an explode, or a sliding window. What tells rows apart enters their ids."""
 
 from __future__ import annotations
 
 import re
 from typing import cast
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.utils import AnalysisException
 
 from whence.errors import RefusedError
 from whence.frame.texts import bare, call_argument, generator_of, has_window, text_of, window_of
@@ -54,9 +54,7 @@ def _exploding(below: Node, frame: DataFrame, items: list[Expr], at: int) -> Pro
         raise RefusedError(f"{generator} of an expression that cannot be read back", f"in {item}", hint) from error
     if types != [field.dataType for field in frame.select(cast(Column, item.value)).schema.fields]:
         raise RefusedError(f"{generator} of an expression that cannot be read back", f"in {item}", hint)
-    return Project(
-        (below,), items=tuple(items), multiplier="explode", column=output[0], at=at, positioned=positioned
-    )
+    return Project((below,), items=tuple(items), multiplier="explode", column=output[0], at=at, positioned=positioned)
 
 
 def _windowing(below: Node, frame: DataFrame, items: list[Expr], at: int) -> Project:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _MIXING = (
     "Window", "Aggregate", "Generate", "Expand", "Join", "LateralJoin", "AsOfJoin", "Distinct", "Deduplicate",
-    "DeduplicateWithinWatermark", "Intersect", "Except", "Pivot", "Unpivot", "MapInPandas", "MapInArrow", "PythonMapInArrow",
-    "FlatMapGroupsInPandas", "FlatMapGroupsWithState", "TransformWithState", "TransformWithStateInPySpark", "MapPartitions",
-    "TypedFilter", "WindowGroupLimit", "RecursiveCTE",
+    "DeduplicateWithinWatermark", "Intersect", "Except", "Pivot", "Unpivot", "MapInPandas", "MapInArrow",
+    "PythonMapInArrow", "FlatMapGroupsInPandas", "FlatMapGroupsWithState", "TransformWithState",
+    "TransformWithStateInPySpark", "MapPartitions", "TypedFilter", "WindowGroupLimit", "RecursiveCTE",
 )  # fmt: skip
 _OPERATOR = re.compile(r"^[\s:+|!*'~-]*\s*([A-Z]\w+)", re.M)
 _SUBQUERY = re.compile(r"(scalar-subquery|exists|list|in|lateral-subquery)#\d+")
@@ -76,7 +76,7 @@ def _check_step(node: Node, frames: dict[int, DataFrame]) -> None:
         raise RefusedError(
             f'step "{node.name or node.text}" does what cannot be traced exactly: {what}',
             f"in {node.text}",
-            "use groupBy().agg(), join() or F.explode in a step of its own; whence's docs/coverage.md lists what is traced",
+            "use groupBy().agg(), join() or F.explode in a step of its own; docs/coverage.md lists what is traced",
         )
 
 
@@ -84,7 +84,9 @@ def _allowed(node: Node, frames: dict[int, DataFrame]) -> Counter[str]:
     if isinstance(node, Source | Untraced):
         return operators(frames[id(node)])
     if isinstance(node, Project):
-        return Counter({"Generate": int(node.multiplier in ("explode", "posexplode")), "Expand": int(bool(node.window))})
+        return Counter(
+            {"Generate": int(node.multiplier in ("explode", "posexplode")), "Expand": int(bool(node.window))}
+        )
     if isinstance(node, Aggregate):
         return Counter({"Aggregate": 1, "Expand": 1})
     if isinstance(node, Join):

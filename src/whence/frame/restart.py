@@ -61,4 +61,6 @@ def _check_steps(last: NetworkRecord, network: NetworkRecord) -> None:
             hint="keep the names of sources, or start with a new checkpoint",
         )
     if last.layout["ids"] != network.layout["ids"] or last.layout["kept"] != network.layout["kept"]:
-        raise CheckpointError("what rides on a row has changed since the checkpoint was made", hint="start with a new one")
+        raise CheckpointError(
+            "what rides on a row has changed since the checkpoint was made", hint="start with a new one"
+        )

@@ -20,7 +20,7 @@ from whence.network import Node
 from whence.store import locate, open_store
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 
 class TracedStreamWriter:
@@ -96,7 +96,9 @@ class TracedStreamWriter:
         """When batches run."""
         refused = {"continuous", "realTime"} & {k for k, v in kwargs.items() if v is not None}
         if refused and self._store is not None:
-            raise RefusedError(f"trigger {refused.pop()} is not traced", "lineage goes batch by batch", "use processingTime")
+            raise RefusedError(
+                f"trigger {refused.pop()} is not traced", "lineage goes batch by batch", "use processingTime"
+            )
         self._trigger = kwargs
         return self
 

@@ -162,7 +162,9 @@ class TracedFrame:
             return self._carry("withColumns", colsMap, shown=shown)
         new = {name.lower(): column for name, column in colsMap.items()}
         named = {name.lower(): name for name in colsMap}
-        items = [expr(new.pop(c.lower()).alias(c)) if c.lower() in new else expr(F.col(quoted(c))) for c in self.columns]
+        items = [
+            expr(new.pop(c.lower()).alias(c)) if c.lower() in new else expr(F.col(quoted(c))) for c in self.columns
+        ]
         return self._project([*items, *(expr(column.alias(named[name])) for name, column in new.items())])
 
     def withColumnRenamed(self, existing: str, new: str) -> TracedFrame:

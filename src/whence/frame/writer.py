@@ -179,9 +179,7 @@ class TracedWriter:
         ready = capture(self._node, self._plain, mode, "append", store)
         run = str(uuid.uuid4())
         replaces = self._mode == "overwrite"
-        network = record(
-            self._node, ready, sink=name, mode=mode.name, output_mode="append", run=run, replaces=replaces
-        )
+        network = record(self._node, ready, sink=name, mode=mode.name, output_mode="append", run=run, replaces=replaces)
         started = now()
         clear_attempts(store, run)
         files = rows.write_rows(ready.frame, store, run, 0, network.layout["ids"], network.layout["kept"])
@@ -191,9 +189,7 @@ class TracedWriter:
             ranges.add(row["segments"] or [])
         ranges.add(segments)
         _note(store, network)
-        row = rows.commit(
-            store, run, name, 0, files, started=started, offsets=(), watermark=None, segments=segments
-        )
+        row = rows.commit(store, run, name, 0, files, started=started, offsets=(), watermark=None, segments=segments)
         self._deliver(store, network, row, finish)
 
     def _deliver(self, store: Store, network: NetworkRecord, row: dict[str, Any], finish: Finish) -> None:

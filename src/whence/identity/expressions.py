@@ -43,7 +43,7 @@ def _key_id(source: Source) -> Column:
 
 
 def derived_id(step: str, parts: Sequence[tuple[Column, T.DataType]]) -> Column:
-    """The id of a row that `step` made from `parts`. Spark's hash skips nulls, so each part goes in with its null flag."""
+    """The id of a row that `step` made from `parts`, each with its null flag: Spark's hash skips nulls."""
     arguments = [F.lit(step)]
     for column, kind in parts:
         arguments += _hashable(column, kind)
@@ -66,7 +66,10 @@ def _hashable(column: Column, kind: T.DataType) -> list[Column]:
         zero = F.lit(0.0).cast(kind)
         return [flag, F.when(F.isnan(column), F.lit(float("nan")).cast(kind)).otherwise(column + zero)]
     if isinstance(kind, T.StringType) and getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
-        return [flag, F.collation_key(column) if hasattr(F, "collation_key") else F.call_function("collation_key", column)]
+        return [
+            flag,
+            F.collation_key(column) if hasattr(F, "collation_key") else F.call_function("collation_key", column),
+        ]
     if isinstance(kind, T.VariantType | T.CalendarIntervalType):
         raise RefusedError(f"a key of type {kind.simpleString()} has no id", hint="cast it to a string first")
     return [flag, column]

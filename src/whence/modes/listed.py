@@ -1,7 +1,7 @@
 """`listed`: the list of contributing ids rides on the row (Ariadne, Reduced-Eager).
 
-Law: `ids(pair(a, b)) = ids(a) | ids(b)` and `ids(fold(S)) = union of ids(s) for s in S`; duplicates are removed once, at
-the end. It gives up size: state and shuffle grow with the group.
+Law: `ids(pair(a, b)) = ids(a) | ids(b)` and `ids(fold(S)) = union of ids(s) for s in S`; duplicates are removed once,
+at the end. It gives up size: state and shuffle grow with the group.
 """
 
 from __future__ import annotations

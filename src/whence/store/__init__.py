@@ -1,8 +1,10 @@
 """The store: Delta tables, committed by delta-rs, over Parquet files that Spark's executors write."""
 
+from deltalake.transaction import AddAction
+
 from whence.store.location import Location, local_path, locate
 from whence.store.record import NetworkRecord, batch_rows, networks, now
-from whence.store.store import AddAction, Store, open_store
+from whence.store.store import Store, open_store
 
 __all__ = [
     "AddAction",

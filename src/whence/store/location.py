@@ -42,7 +42,7 @@ class Location:
 
     def exists(self) -> bool:
         """Whether there is a file or folder."""
-        return self.files.get_file_info(self.path).type != fs.FileType.NotFound
+        return bool(self.files.get_file_info(self.path).type != fs.FileType.NotFound)
 
     def names(self) -> list[str]:
         """The names of what lies in the folder."""

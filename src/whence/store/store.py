@@ -1,4 +1,4 @@
-"""A store: a folder with a marker and Delta tables. Readers start from `batches`, which names the files of each batch."""
+"""A store: a folder with a marker and Delta tables. Readers start from `batches`, which names each batch's files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Any
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import DeltaError, TableNotFoundError
-from deltalake.transaction import AddAction
+from deltalake.transaction import AddAction, RemoveAction
 
 from whence.errors import StoreError
 from whence.names import FORMAT_VERSION, MARKER, OUTPUTS, TABLE
 from whence.store.location import Location, locate
-
 
 
 @dataclass
@@ -72,14 +71,12 @@ class Store:
 
     def add_files(self, run: str, files: Iterable[AddAction], schema: pa.Schema, once: tuple[str, int]) -> None:
         """Commit data files of a run that Spark has written below `outputs/<run>`."""
-        actions = list(files)
+        actions: list[AddAction | RemoveAction] = list(files)
         table = self.table(OUTPUTS, run)
         parts = [TABLE] if TABLE in schema.names else None
         if table is None:
             uri = self.location.at(OUTPUTS, run).table_uri
-            table = DeltaTable.create(
-                uri, schema, mode="ignore", partition_by=parts, storage_options=self._options
-            )
+            table = DeltaTable.create(uri, schema, mode="ignore", partition_by=parts, storage_options=self._options)
             self._tables[f"{OUTPUTS}/{run}"] = table
         table.create_write_transaction(
             actions,
@@ -92,7 +89,6 @@ class Store:
     @property
     def _options(self) -> dict[str, str] | None:
         return dict(self.storage_options) if self.storage_options else None
-
 
 
 def open_store(
@@ -132,5 +128,3 @@ def _check_marker(location: Location, marker: Location) -> None:
             f"its layout is version {version}, this Whence knows up to {FORMAT_VERSION}",
             "upgrade whence",
         )
-
-

@@ -77,9 +77,7 @@ def window_column(window: d.Window) -> SparkColumn:
     if window.gap:
         return F.session_window(over, f"{window.gap} seconds")
     if window.offset:
-        return F.window(
-            over, f"{window.size} seconds", f"{window.slide} seconds", f"{window.offset} seconds"
-        )
+        return F.window(over, f"{window.size} seconds", f"{window.slide} seconds", f"{window.offset} seconds")
     if window.slide != window.size:
         return F.window(over, f"{window.size} seconds", f"{window.slide} seconds")
     return F.window(over, f"{window.size} seconds")

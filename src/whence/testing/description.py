@@ -14,9 +14,7 @@ from typing import Literal as OneOf
 from whence.testing.expression import Expression, Kind
 
 JoinKind = OneOf["inner", "cross", "left", "right", "full", "left_semi", "left_anti"]
-Function = OneOf[
-    "count_all", "count", "sum", "min", "max", "avg", "collect", "first", "last", "min_by", "max_by"
-]
+Function = OneOf["count_all", "count", "sum", "min", "max", "avg", "collect", "first", "last", "min_by", "max_by"]
 
 
 @dataclass(frozen=True)

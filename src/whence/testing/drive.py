@@ -61,9 +61,7 @@ def payload(row: Any, width: int) -> Payload:
 class Sources:
     """All sources of a network, written stage by stage and read as frames."""
 
-    def __init__(
-        self, spark: SparkSession, network: d.Step, data: Data, split: Split, folder: Path
-    ) -> None:
+    def __init__(self, spark: SparkSession, network: d.Step, data: Data, split: Split, folder: Path) -> None:
         self.spark, self.network, self.data, self.split = spark, network, data, split
         self.written = {t.name: Written(folder / "in" / t.name) for t in network.tables()}
         for table in network.tables():

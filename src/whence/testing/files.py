@@ -49,8 +49,7 @@ class Written:
         for indices in files:
             name = f"{self.count:05d}.parquet"
             arrays = [
-                pa.array([_plain(data[at][one.name]) for at in indices], type=ARROW[one.kind])
-                for one in table.columns
+                pa.array([_plain(data[at][one.name]) for at in indices], type=ARROW[one.kind]) for one in table.columns
             ]
             pq.write_table(
                 pa.Table.from_arrays(arrays, names=[one.name for one in table.columns]),

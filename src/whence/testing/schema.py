@@ -50,10 +50,7 @@ def schema(step: d.Step) -> tuple[d.Field, ...]:
         case d.WindowColumn():
             return _with(schema(step.input), d.Field(step.window.name, "window"))
         case d.Rename():
-            return tuple(
-                d.Field(step.new, one.kind) if one.name == step.old else one
-                for one in schema(step.input)
-            )
+            return tuple(d.Field(step.new, one.kind) if one.name == step.old else one for one in schema(step.input))
         case d.Drop():
             return tuple(one for one in schema(step.input) if one.name not in step.columns)
         case d.Explode():
@@ -135,25 +132,16 @@ def event_times(step: d.Step) -> dict[str, int]:
             others = {name: delay for name, delay in below.items() if name != step.window.name}
             return {**others, **_window(step.window, below)}
         case d.Rename():
-            return {
-                step.new if name == step.old else name: delay
-                for name, delay in event_times(step.input).items()
-            }
+            return {step.new if name == step.old else name: delay for name, delay in event_times(step.input).items()}
         case d.Drop():
-            return {
-                name: delay
-                for name, delay in event_times(step.input).items()
-                if name not in step.columns
-            }
+            return {name: delay for name, delay in event_times(step.input).items() if name not in step.columns}
         case d.Explode():
             return event_times(step.input)
         case d.Union():
             return event_times(step.branches[0])
         case d.Aggregate():
             below = event_times(step.input)
-            keys = {
-                key.name: kept for key in step.keys if (kept := _kept(key.value, below)) is not None
-            }
+            keys = {key.name: kept for key in step.keys if (kept := _kept(key.value, below)) is not None}
             return {**(_window(step.window, below) if step.window else {}), **keys}
         case d.Join():
             return _join_times(step)
@@ -198,9 +186,7 @@ def all_static(step: d.Step) -> d.Step:
         case d.Union():
             return d.Union(tuple(all_static(one) for one in step.branches), step.by_name)
         case d.Join():
-            return d.Join(
-                all_static(step.left), all_static(step.right), step.how, step.using, step.condition
-            )
+            return d.Join(all_static(step.left), all_static(step.right), step.how, step.using, step.condition)
     from dataclasses import replace
 
     (below,) = step.inputs()

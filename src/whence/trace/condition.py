@@ -13,14 +13,14 @@ from whence.errors import BadInputError
 
 _HINT = 'write one condition over the row\'s own columns, such as "car_id = 7 and speed > 50"'
 _ALLOWED = {
-    "COLUMN_REF", "CONSTANT", "COMPARISON", "CONJUNCTION", "FUNCTION", "OPERATOR", "CAST", "BETWEEN", "CASE", "COLLATE",
-    "LAMBDA", "LAMBDA_REF", "TYPE",
+    "COLUMN_REF", "CONSTANT", "COMPARISON", "CONJUNCTION", "FUNCTION", "OPERATOR", "CAST", "BETWEEN", "CASE",
+    "COLLATE", "LAMBDA", "LAMBDA_REF", "TYPE",
 }  # fmt: skip
 _BARRED = {
-    "getenv", "getvariable", "current_setting", "nextval", "currval", "current_query", "current_database", "current_schema",
-    "current_schemas", "current_user", "session_user", "user", "version", "txid_current", "write_log", "query", "query_table",
-    "in_search_path", "pg_typeof", "current_catalog", "current_role", "setseed", "read_text", "read_blob", "random", "uuid",
-    "gen_random_uuid", "uuidv4", "uuidv7",
+    "getenv", "getvariable", "current_setting", "nextval", "currval", "current_query", "current_database",
+    "current_schema", "current_schemas", "current_user", "session_user", "user", "version", "txid_current",
+    "write_log", "query", "query_table", "in_search_path", "pg_typeof", "current_catalog", "current_role", "setseed",
+    "read_text", "read_blob", "random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7",
 }  # fmt: skip
 
 

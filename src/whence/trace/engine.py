@@ -38,9 +38,9 @@ def connect(folders: Iterable[str] = (), files: Iterable[str] = ()) -> duckdb.Du
     return connection
 
 
-def arrow(result: duckdb.DuckDBPyConnection) -> pa.Table:
-    """A result as an Arrow table."""
-    return result.to_arrow_table()
+def arrow(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
+    """What a statement gives, as an Arrow table."""
+    return connection.sql(sql).to_arrow_table()
 
 
 def quoted(name: str) -> str:
@@ -100,9 +100,11 @@ def edges(run: Run, store: Store, source: str | None = None) -> str | None:
 def ask(connection: duckdb.DuckDBPyConnection, sql: str, where: str | None = None) -> pa.Table:
     """Run a statement; what DuckDB cannot evaluate in the user's `where` is the user's error."""
     try:
-        return arrow(connection.execute(sql))
+        return arrow(connection, sql)
     except duckdb.Error as error:
         if where is None:
             raise
         first = str(error).split("\n")[0]
-        raise BadInputError("the where cannot be evaluated", f"{where}: {first}", "mind the types of the columns") from error
+        raise BadInputError(
+            "the where cannot be evaluated", f"{where}: {first}", "mind the types of the columns"
+        ) from error

@@ -42,7 +42,9 @@ def matching(store: Store, source: str, declared: dict[str, Any], where: str, re
     return _in_files(store, source, declared, where, resolver.relocate)
 
 
-def _in_files(store: Store, source: str, declared: dict[str, Any], where: str, relocate: Mapping[str, str]) -> list[int]:
+def _in_files(
+    store: Store, source: str, declared: dict[str, Any], where: str, relocate: Mapping[str, str]
+) -> list[int]:
     columns = [field["name"] for field in declared["schema"]["fields"]]
     condition = checked(where, [*columns, ID])
     paths, bases = [], []
@@ -81,7 +83,9 @@ def alive(
             if source not in sources or not run.network.streaming or run.network.declared["stateless"]:
                 continue
             bound = sources[source]["bound"]
-            limits.append(run.watermark - timedelta(microseconds=bound) if bound is not None and run.watermark else None)
+            limits.append(
+                run.watermark - timedelta(microseconds=bound) if bound is not None and run.watermark else None
+            )
     if not limits:
         return frozenset()
     column = declared["event_time"]
@@ -102,7 +106,9 @@ def _utc(when: datetime, like: datetime) -> datetime:
 
 def together(by_sink: dict[str, pa.Table]) -> pa.Table:
     """The rows of several sinks in one table; a column that has two types is given as text."""
-    tables = [t.append_column(SINK, pa.array([sink] * t.num_rows, pa.string())) for sink, t in by_sink.items() if t.num_rows]
+    tables = [
+        t.append_column(SINK, pa.array([sink] * t.num_rows, pa.string())) for sink, t in by_sink.items() if t.num_rows
+    ]
     if not tables:
         return pa.table({ID: pa.array([], pa.int64()), SINK: pa.array([], pa.string())})
     try:
@@ -112,7 +118,9 @@ def together(by_sink: dict[str, pa.Table]) -> pa.Table:
         for table in tables:
             for field in table.schema:
                 kinds.setdefault(field.name, set()).add(str(field.type))
-        return pa.concat_tables([_as_text(t, {n for n, k in kinds.items() if len(k) > 1}) for t in tables], promote_options="permissive")
+        return pa.concat_tables(
+            [_as_text(t, {n for n, k in kinds.items() if len(k) > 1}) for t in tables], promote_options="permissive"
+        )
 
 
 def _as_text(table: pa.Table, names: set[str]) -> pa.Table:

@@ -30,7 +30,7 @@ def kept_rows(store: Store, source: str, ids: Sequence[int] | None) -> tuple[pa.
             named = f"SELECT DISTINCT {quoted(column)}.id AS {ID}, {quoted(column)}.row AS row FROM {scan(paths)}"
             rows = f"{named} WHERE {SOURCE} = {text(source)}"
             chosen = "" if ids is None else f"WHERE {ID} IN (SELECT id FROM wanted)"
-            tables.append(arrow(connection.execute(f"SELECT {ID}, unnest(row) FROM ({rows}) {chosen}")))
+            tables.append(arrow(connection, f"SELECT {ID}, unnest(row) FROM ({rows}) {chosen}"))
     if not tables:
         return empty, freed
     table = pa.concat_tables(tables, promote_options="permissive")
@@ -41,13 +41,15 @@ def _distinct(table: pa.Table) -> pa.Table:
     """Each row once, though several runs kept it."""
     with connect() as connection:
         connection.register("kept", table)
-        return arrow(connection.execute(f"SELECT DISTINCT * FROM kept ORDER BY {ID}"))
+        return arrow(connection, f"SELECT DISTINCT * FROM kept ORDER BY {ID}")
 
 
 def live_files(store: Store, source: str) -> tuple[dict[str, list[str]], bool]:
     """The files of kept rows by run, without those that `keep_for` has freed, and whether there were such."""
     root = store.location.at(OUTPUTS)
-    limits = {n.run: n.declared["sources"][source].get("keep_for") for n in networks(store) if source in n.declared["sources"]}
+    limits = {
+        n.run: n.declared["sources"][source].get("keep_for") for n in networks(store) if source in n.declared["sources"]
+    }
     live: dict[str, list[str]] = {}
     freed = False
     for run, limit in limits.items():
@@ -57,7 +59,9 @@ def live_files(store: Store, source: str) -> tuple[dict[str, list[str]], bool]:
         freed = freed or len(keep) < len(kept)
         for row in kept:
             if row["batch"] in keep:
-                live.setdefault(run, []).extend(root.at(f["path"]).table_uri for f in row["files"] if f["table"] == KEPT)
+                live.setdefault(run, []).extend(
+                    root.at(f["path"]).table_uri for f in row["files"] if f["table"] == KEPT
+                )
     return live, freed
 
 

@@ -123,7 +123,9 @@ class Lineage:
         table = pa.concat_tables(reached) if reached else EDGE_SCHEMA.empty_table()
         if id is not None and not table.num_rows and not forward.known(self._store, source, declared, id):
             raise NotFoundError(f'source "{source}" has no row {id} that the store knows')
-        untraced = tuple(dict.fromkeys(u for own in every.values() for run in own for u in run.network.declared["untraced"]))
+        untraced = tuple(
+            dict.fromkeys(u for own in every.values() for run in own for u in run.network.declared["untraced"])
+        )
         alive = forward.alive(self._store, source, declared, ids, every, self._resolver)
         outputs = forward.together(by_sink)
         return Impact(outputs, table, untraced, self._resolver, {}, tuple(ids), alive, by_sink)
@@ -150,7 +152,7 @@ class Lineage:
         return networks(self._store)
 
     def to_spark(self, spark: SparkSession, table: str, *, sink: str | None = None) -> DataFrame:
-        """Committed lineage as a DataFrame: `outputs` (of one `sink`), `edges`, `batches`, `segments`, `networks`, `rows`."""
+        """A table of committed lineage: `outputs` (of one `sink`), `edges`, `rows`, `batches`, `segments`, `networks`."""
         from whence.trace.spark import table_of
 
         return table_of(spark, self._store, table, sink)
@@ -169,7 +171,7 @@ class Lineage:
             f" ON e.output_id = c.{ID} AND e.run = c.{RUN} AND e.batch <= c.{BATCH}"
             for part in parts
         )
-        table = arrow(self._connection.execute(f"SELECT DISTINCT * FROM ({sql}) ORDER BY output_id, source, source_id"))
+        table = arrow(self._connection, f"SELECT DISTINCT * FROM ({sql}) ORDER BY output_id, source, source_id")
         return table.cast(EDGE_SCHEMA)
 
     def _reached(self, using: list[Run], source: str, ids: list[int]) -> tuple[pa.Table, pa.Table]:
@@ -178,14 +180,14 @@ class Lineage:
         if not parts:
             return pa.table({ID: pa.array([], pa.int64())}), EDGE_SCHEMA.empty_table()
         semi = " UNION ALL ".join(f"SELECT * FROM ({p}) WHERE source_id IN (SELECT id FROM asked)" for p in parts)
-        reached = arrow(self._connection.execute(semi)).cast(EDGE_SCHEMA)
+        reached = arrow(self._connection, semi).cast(EDGE_SCHEMA)
         self._connection.register("reached", reached)
         condition = f"{ID} IN (SELECT output_id FROM reached)"
         rows = [sql for run in using if (sql := current_rows(run, self._store, condition))]
-        outputs = arrow(self._connection.execute(" UNION ALL BY NAME ".join(rows)))
+        outputs = arrow(self._connection, " UNION ALL BY NAME ".join(rows))
         self._connection.register("standing", outputs.select([ID, RUN]))
         standing = f"SELECT r.* FROM reached r SEMI JOIN standing s ON r.output_id = s.{ID} AND r.run = s.{RUN}"
-        edges_now = arrow(self._connection.execute(f"{standing} ORDER BY output_id, source_id"))
+        edges_now = arrow(self._connection, f"{standing} ORDER BY output_id, source_id")
         return outputs, edges_now.cast(EDGE_SCHEMA)
 
 

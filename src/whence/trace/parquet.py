@@ -35,7 +35,9 @@ def unchanged(segment: dict[str, Any], relocate: Mapping[str, str]) -> str:
         return "missing: the file is gone"
     moved = any(local_path(segment["segment"]).startswith(local_path(old)) for old in relocate)
     modified = info.mtime_ns // 1_000_000 if info.mtime_ns is not None else None
-    if info.size != segment["bytes"] or (not moved and segment["modified"] is not None and modified != segment["modified"]):
+    if info.size != segment["bytes"] or (
+        not moved and segment["modified"] is not None and modified != segment["modified"]
+    ):
         return "changed: the file is not what it was when it was read"
     return ""
 

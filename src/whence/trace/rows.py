@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -116,5 +117,5 @@ def _found(tables: list[pa.Table], missing: list[Missing]) -> Found:
         return Found(pa.table({ID: pa.array([], pa.int64())}), tuple(missing))
     table = pa.concat_tables(tables, promote_options="permissive").sort_by(ID)
     ids = table.column(ID).to_pylist()
-    twice = sorted({a for a, b in zip(ids, ids[1:], strict=False) if a == b})
+    twice = sorted({a for a, b in pairwise(ids) if a == b})
     return Found(table, tuple(missing), tuple(twice))

@@ -25,10 +25,14 @@ def table_of(spark: SparkSession, store: Store, table: str, sink: str | None) ->
             raise NotFoundError(f"the store has no {name} yet")
         frame = spark.read.parquet(*delta.file_uris())
         if table == SEGMENTS:
-            return frame.select("run", "sink", "batch", F.explode("segments").alias("s")).select("run", "sink", "batch", "s.*")
+            return frame.select("run", "sink", "batch", F.explode("segments").alias("s")).select(
+                "run", "sink", "batch", "s.*"
+            )
         return frame
     if table not in (OUTPUTS, EDGES, KEPT):
-        raise BadInputError(f'the store has no table "{table}"', "there are outputs, edges, rows, batches, segments, networks")
+        raise BadInputError(
+            f'the store has no table "{table}"', "there are outputs, edges, rows, batches, segments, networks"
+        )
     every = runs_of(store, sink) if sink else [run for own in runs(store).values() for run in own]
     parts = [part for run in every for part in _parts(spark, store, run, table)]
     if not parts:
@@ -50,13 +54,17 @@ def _parts(spark: SparkSession, store: Store, run: Run, table: str) -> list[Data
             n.alias(f"_whence_{k}") for n, k in zip(named, ("sink", "run", "batch"), strict=True)))]  # fmt: skip
     if table == KEPT:
         return [
-            frame.where(F.col(SOURCE) == s).select(F.lit(s).alias("source"), F.col(f"{c}.id").alias(ID), f"{c}.row.*", *named)
+            frame.where(F.col(SOURCE) == s).select(
+                F.lit(s).alias("source"), F.col(f"{c}.id").alias(ID), f"{c}.row.*", *named
+            )
             for s, c in layout["kept"].items()
         ]
     found = []
     for source, column in layout["ids"].items():
         value = F.explode(column) if layout["kinds"][source] == "many" else F.col(column)
-        edges = frame.select(F.col(ID).alias("output_id"), F.lit(source).alias("source"), value.alias("source_id"), *named)
+        edges = frame.select(
+            F.col(ID).alias("output_id"), F.lit(source).alias("source"), value.alias("source_id"), *named
+        )
         edges = edges.where(F.col("source_id").isNotNull())
         if run.updating:
             edges = edges.groupBy("output_id", "source", "source_id", "sink", "run").agg(F.min("batch").alias("batch"))

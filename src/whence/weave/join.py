@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -78,7 +78,6 @@ def _semi(node: Join, left: Woven, right: Woven, weaving: Weaving) -> Woven:
     keys = [F.col(quoted(name)) for name in node.using]
     matches = right.frame.groupBy(*keys).agg(*folds)
     here = _side(left, LEFT)
-    frame = cast(DataFrame, here.frame.join(matches, on=list(node.using), how="inner"))
+    frame = here.frame.join(matches, on=list(node.using), how="inner")
     frame, tag = _paired(frame, here.tag or {}, folded, weaving)
     return Woven(frame.withColumnRenamed(LEFT, ID), tag)
-

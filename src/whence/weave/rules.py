@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from whence.identity.expressions import derived_id, quoted, source_id
 from whence.modes import Part, Tag
@@ -66,16 +67,8 @@ def weave_project(node: Project, inputs: list[Woven], weaving: Weaving) -> Woven
     if node.multiplier == "explode":
         items[node.at] = node.positioned
     frame = below.frame.select(*items, *hidden)
-    apart = {
-        "explode": lambda: [F.col(POSITION)],
-        "posexplode": lambda: [F.col(quoted(node.column))],
-        "window": lambda: [F.col(f"{quoted(node.column)}.start"), F.col(f"{quoted(node.column)}.end")],
-    }[node.multiplier]()
-    kinds = dict(zip(frame.columns, frame.schema.fields, strict=True))
-    types = [kinds[POSITION if node.multiplier == "explode" else node.column].dataType] * len(apart)
-    if node.multiplier == "window":
-        types = [field.dataType for field in types[0].fields]
-    row_id = derived_id(label, [(F.col(ID), frame.schema[ID].dataType), *zip(apart, types, strict=True)])
+    apart = POSITION if node.multiplier == "explode" else node.column
+    row_id = derived_id(label, [(F.col(ID), T.LongType()), (F.col(quoted(apart)), frame.schema[apart].dataType)])
     return Woven(frame.withColumn(ID, row_id).drop(POSITION), below.tag)
 
 
@@ -89,9 +82,7 @@ def weave_union(node: Union, inputs: list[Woven], weaving: Weaving) -> Woven:
     tag: Tag = {}
     for source in both:
         parts = [w.tag[source] for w in inputs if w.tag and source in w.tag]
-        tag[source] = replace(
-            parts[0], column=tag_column(weaving.index[source]), many=any(p.many for p in parts)
-        )
+        tag[source] = replace(parts[0], column=tag_column(weaving.index[source]), many=any(p.many for p in parts))
     sides = []
     for branch, woven in enumerate(inputs):
         woven = woven.detached(weaving)

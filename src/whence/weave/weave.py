@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a stored batch is read: the payload's columns, and by source the column of its ids (`None`: the row's own)."""
+    """How a stored batch is read: the payload's columns, and by source the column that holds its ids."""
 
     payload: tuple[str, ...]
     ids: dict[str, str]

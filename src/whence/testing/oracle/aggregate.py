@@ -103,8 +103,6 @@ class Aggregation:
 def results(step: d.Aggregate, group: Group, moment: Moment) -> dict[str, Value]:
     """The computed columns of a group."""
     return {
-        one.name: computed(
-            one, group.rows, (group.taken.get(one.name) or [None])[0], moment.choices
-        )
+        one.name: computed(one, group.rows, (group.taken.get(one.name) or [None])[0], moment.choices)
         for one in step.computed
     }

@@ -77,10 +77,6 @@ def across(step: d.Join, left: Conditions, right: Conditions) -> tuple[Condition
     pairs = split_condition(step).pairs
     to_right: dict[str, e.Expression] = {one: e.Column(other) for one, other in pairs}
     to_left: dict[str, e.Expression] = {other: e.Column(one) for one, other in pairs}
-    of_right = tuple(
-        substitute(one, to_right) for one in left if one.columns() and one.columns() <= set(to_right)
-    )
-    of_left = tuple(
-        substitute(one, to_left) for one in right if one.columns() and one.columns() <= set(to_left)
-    )
+    of_right = tuple(substitute(one, to_right) for one in left if one.columns() and one.columns() <= set(to_right))
+    of_left = tuple(substitute(one, to_left) for one in right if one.columns() and one.columns() <= set(to_left))
     return of_left, of_right

@@ -37,7 +37,8 @@ def computed(one: Computed, rows: list[Row], taken: Value, choices: Choices) -> 
 
 
 def _extreme(one: Computed, rows: list[Row], choices: Choices) -> Value:
-    assert one.argument is not None and one.by is not None
+    assert one.argument is not None
+    assert one.by is not None
     ordered = [(evaluate(one.by, row.values), evaluate(one.argument, row.values)) for row in rows]
     ordered = [pair for pair in ordered if pair[0] is not None]
     if not ordered:

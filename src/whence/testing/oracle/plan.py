@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from whence.testing import description as d
 from whence.testing.oracle.aggregate import Aggregation
 from whence.testing.oracle.deduplicate import Deduplication
+from whence.testing.oracle.facts import Conditions
 from whence.testing.oracle.join import StreamJoin, join_rows
 from whence.testing.oracle.moment import Moment
-from whence.testing.oracle.pushdown import Conditions, effective, pushed
+from whence.testing.oracle.pushdown import effective, pushed
 from whence.testing.oracle.rows import Row
 from whence.testing.oracle.sessions import Sessions
 from whence.testing.oracle.stateless import apply
@@ -44,9 +45,7 @@ def plan(step: d.Step, above: Conditions = ()) -> Node:
     """The tree of nodes for a description."""
     step = effective(step, above)
     below = pushed(step, above)
-    inputs = tuple(
-        plan(one, conditions) for one, conditions in zip(step.inputs(), below, strict=True)
-    )
+    inputs = tuple(plan(one, conditions) for one, conditions in zip(step.inputs(), below, strict=True))
     first = below[0] if below else ()
     return Node(step, inputs, _state(step), first)
 

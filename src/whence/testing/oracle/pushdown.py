@@ -18,6 +18,7 @@ from whence.testing.oracle.substitute import substitute
 from whence.testing.oracle.values import NonEmpty, conjuncts, evaluate
 from whence.testing.schema import schema
 
+
 def pushed(step: d.Step, above: Conditions) -> list[Conditions]:
     """For each input of a step, the conditions that end up below it, given those that come from above."""
     match step:
@@ -67,8 +68,7 @@ def effective(step: d.Step, above: Conditions) -> d.Step:
         return step
     sides = [{one.name for one in schema(side)} - set(step.using) for side in step.inputs()]
     no_left, no_right = (
-        any(one.columns() and one.columns() <= side and rejects_nulls(one) for one in above)
-        for side in sides
+        any(one.columns() and one.columns() <= side and rejects_nulls(one) for one in above) for side in sides
     )
     kept_left = step.how in ("left", "full") and not no_right  # left rows without a partner
     kept_right = step.how in ("right", "full") and not no_left
@@ -101,10 +101,7 @@ def _union(step: d.Union, above: Conditions) -> list[Conditions]:
     return [
         _through(
             above,
-            {
-                to: e.Column(own.name)
-                for to, own in zip(names, schema(branch), strict=True)
-            },
+            {to: e.Column(own.name) for to, own in zip(names, schema(branch), strict=True)},
         )
         for branch in step.branches
     ]
@@ -113,9 +110,7 @@ def _union(step: d.Union, above: Conditions) -> list[Conditions]:
 def _join(step: d.Join, above: Conditions) -> list[Conditions]:
     condition = split_condition(step)
     names = [{one.name for one in schema(side)} for side in step.inputs()]
-    needs_left, needs_right = (
-        tuple(there(name) for name in sorted(needed)) for needed in never_null(step)
-    )
+    needs_left, needs_right = (tuple(there(name) for name in sorted(needed)) for needed in never_null(step))
     left = tuple(one for one in above if one.columns() <= names[0])
     right = tuple(one for one in above if one.columns() <= names[1])
     match step.how:

@@ -52,9 +52,7 @@ class Run:
         return [one for batch in self.batches for one in batch]
 
 
-def run_stream(
-    network: d.Step, data: Data, split: Split, mode: Mode, choices: Choices | None = None
-) -> Run:
+def run_stream(network: d.Step, data: Data, split: Split, mode: Mode, choices: Choices | None = None) -> Run:
     """The network run as a stream in exactly these batches."""
     choices = choices or Choices()
     root, run = plan(network), Run()
@@ -87,9 +85,7 @@ def run_static(network: d.Step, data: Data, choices: Choices | None = None) -> R
     return run
 
 
-def worlds(
-    network: d.Step, data: Data, split: Split | None, mode: Mode, bound: int = 512
-) -> Iterator[Run]:
+def worlds(network: d.Step, data: Data, split: Split | None, mode: Mode, bound: int = 512) -> Iterator[Run]:
     """Every run that Spark could have made, up to a bound; without a split, of the static form."""
     for choices in tapes(bound):
         if split is None:
@@ -115,10 +111,7 @@ def _batch(
 ) -> None:
     late, evict = step_watermarks(root, before), step_watermarks(root, now)
     number = len(run.batches)
-    moments = {
-        node: Moment(mode, choices, run.seen, late[node], evict[node], number)
-        for node in root.walk()
-    }
+    moments = {node: Moment(mode, choices, run.seen, late[node], evict[node], number) for node in root.walk()}
     rows = _rows(root.step, data, given)
     streams = [table.name for table in root.step.tables() if not table.static]
     run.seen["empty_batch"] += len(streams) > 1 and any(not rows[name] for name in streams)
@@ -136,9 +129,7 @@ def _rows(network: d.Step, data: Data, given: Batch | None) -> dict[str, list[Ro
             indices = [index for file in files for index in file]
         else:
             indices = list(of_all)
-        rows[table.name] = [
-            Row(data[table.name][at], frozenset({(table.name, at)})) for at in indices
-        ]
+        rows[table.name] = [Row(data[table.name][at], frozenset({(table.name, at)})) for at in indices]
     return rows
 
 

@@ -58,12 +58,10 @@ class Sessions:
     def _closed(self, session: Session, moment: Moment) -> bool:
         return self._watched and passed(session.span, moment.evict)
 
-    def _merged(
-        self, before: list[Session], news: list[tuple[Span, Row]], moment: Moment
-    ) -> list[Session]:
-        pieces: list[tuple[Span, Group | None, Row | None]] = [
-            (one.span, one.group, None) for one in before
-        ] + [(span, None, row) for span, row in news]
+    def _merged(self, before: list[Session], news: list[tuple[Span, Row]], moment: Moment) -> list[Session]:
+        pieces: list[tuple[Span, Group | None, Row | None]] = [(one.span, one.group, None) for one in before] + [
+            (span, None, row) for span, row in news
+        ]
         pieces.sort(key=lambda piece: piece[0])
         runs: list[list[tuple[Span, Group | None, Row | None]]] = []
         end = 0
@@ -76,9 +74,7 @@ class Sessions:
                 end = piece[0][1]
         return [self._session(run, moment) for run in runs]
 
-    def _session(
-        self, run: list[tuple[Span, Group | None, Row | None]], moment: Moment
-    ) -> Session:
+    def _session(self, run: list[tuple[Span, Group | None, Row | None]], moment: Moment) -> Session:
         span = (run[0][0][0], max(piece[0][1] for piece in run))
         old = [piece[1] for piece in run if piece[1] is not None]
         news = [piece[2] for piece in run if piece[2] is not None]

@@ -22,24 +22,18 @@ def apply(step: d.Step, inputs: list[list[Row]]) -> list[Row]:
             return [row for row in rows if holds(wanted, row.values)]
         case d.Select():
             return [
-                row.with_values({one.name: evaluate(one.value, row.values) for one in step.columns})
-                for row in rows
+                row.with_values({one.name: evaluate(one.value, row.values) for one in step.columns}) for row in rows
             ]
         case d.WithColumn():
             name, value = step.column.name, step.column.value
             return [row.with_values({**row.values, name: evaluate(value, row.values)}) for row in rows]
         case d.Rename():
             return [
-                row.with_values(
-                    {step.new if name == step.old else name: value for name, value in row.values.items()}
-                )
+                row.with_values({step.new if name == step.old else name: value for name, value in row.values.items()})
                 for row in rows
             ]
         case d.Drop():
-            return [
-                row.with_values({n: v for n, v in row.values.items() if n not in step.columns})
-                for row in rows
-            ]
+            return [row.with_values({n: v for n, v in row.values.items() if n not in step.columns}) for row in rows]
         case d.Watermark():
             return rows
         case d.Explode():
@@ -67,7 +61,5 @@ def _union(step: d.Union, inputs: list[list[Row]]) -> list[Row]:
     for branch, rows in zip(step.branches, inputs, strict=True):
         own = names if step.by_name else [one.name for one in schema(branch)]
         for row in rows:
-            made.append(
-                row.with_values({to: row.values[at] for to, at in zip(names, own, strict=True)})
-            )
+            made.append(row.with_values({to: row.values[at] for to, at in zip(names, own, strict=True)}))
     return made

@@ -17,7 +17,5 @@ def substitute(value: e.Expression, names: dict[str, e.Expression]) -> e.Express
         if isinstance(part, e.Expression):
             changed[name] = substitute(part, names)
         elif isinstance(part, tuple):
-            changed[name] = tuple(
-                substitute(one, names) if isinstance(one, e.Expression) else one for one in part
-            )
+            changed[name] = tuple(substitute(one, names) if isinstance(one, e.Expression) else one for one in part)
     return replace(value, **changed)

@@ -39,9 +39,7 @@ def evaluate(value: e.Expression, row: Mapping[str, Value]) -> Value:
         case e.Compare():
             left, right = evaluate(value.left, row), evaluate(value.right, row)
             if value.operator == "<=>":
-                return (left is None and right is None) or (
-                    left is not None and right is not None and left == right
-                )
+                return (left is None and right is None) or (left is not None and right is not None and left == right)
             if left is None or right is None:
                 return None
             return _COMPARE[value.operator](left, right)
@@ -89,11 +87,15 @@ def _logic(word: str, left: Value, right: Value) -> Value:
 
 
 def conjuncts(value: e.Expression | None) -> list[e.Expression]:
-    """The parts that a condition joins by `and`."""
+    """The parts that a condition joins by `and`; `not (a or b)` joins `not a` and `not b`."""
     if value is None:
         return []
     if isinstance(value, e.Logic) and value.operator == "and":
         return conjuncts(value.left) + conjuncts(value.right)
+    if isinstance(value, e.Not) and isinstance(value.inner, e.Not):
+        return conjuncts(value.inner.inner)
+    if isinstance(value, e.Not) and isinstance(value.inner, e.Logic) and value.inner.operator == "or":
+        return conjuncts(e.Not(value.inner.left)) + conjuncts(e.Not(value.inner.right))
     return [value]
 
 

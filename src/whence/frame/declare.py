@@ -18,9 +18,9 @@ from whence.network import IdKind, Source
 _KAFKA = {"key", "value", "topic", "partition", "offset", "timestamp", "timestampType"}
 _OPERATOR = re.compile(r"^[\s:+|!*'~-]*\s*([A-Z]\w+)(.*)$", re.M)
 _LEAVES = (
-    "Relation", "StreamingRelation", "StreamingRelationV2", "StreamingDataSourceV2Relation", "StreamingDataSourceV2ScanRelation",
-    "DataSourceV2Relation", "DataSourceV2ScanRelation", "RelationV2", "LogicalRDD", "LocalRelation", "Range", "OneRowRelation",
-    "LogicalRelation", "HiveTableRelation", "InMemoryRelation", "MemoryStream", "UnresolvedRelation",
+    "Relation", "StreamingRelation", "StreamingRelationV2", "StreamingDataSourceV2Relation",
+    "StreamingDataSourceV2ScanRelation", "DataSourceV2Relation", "DataSourceV2ScanRelation", "RelationV2",
+    "LogicalRDD", "LocalRelation", "Range", "OneRowRelation", "LogicalRelation", "HiveTableRelation", "InMemoryRelation", "MemoryStream", "UnresolvedRelation",
 )  # fmt: skip
 _ROW_WISE = ("Project", "Filter", "SubqueryAlias", "View", "EventTimeWatermark", "UnresolvedHint", "ResolvedHint")
 
@@ -92,7 +92,9 @@ def _leaf(df: DataFrame, name: str) -> str:
     return next((operator + rest for operator, rest in lines if operator in _LEAVES), "")
 
 
-def _check_columns(df: DataFrame, name: str, event_time: str | None, keys: tuple[str, ...], kept: tuple[str, ...]) -> None:
+def _check_columns(
+    df: DataFrame, name: str, event_time: str | None, keys: tuple[str, ...], kept: tuple[str, ...]
+) -> None:
     for column in (*([event_time] if event_time else []), *keys, *kept):
         if column not in df.columns:
             raise BadInputError(

@@ -1,0 +1,111 @@
+"""``whence impact``: from source rows forward to the results that they reached."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import whence
+from whence.cli.first import SINK, first_rows
+from whence.cli.notes import notes
+from whence.cli.options import (
+    NOTHING,
+    STORE_HELP,
+    Format,
+    Id,
+    Limit,
+    Shape,
+    Where,
+    check_choice,
+    none_found,
+    store_and_name,
+)
+from whence.cli.screen import Screen, columns_of
+from whence.cli.sections import SOURCE_ID, by_id, columns, left_out, many, most, own, section
+from whence.cli.waiting import waiting
+from whence.names import ID
+
+if TYPE_CHECKING:
+    from whence.trace import Impact
+
+
+def impact(
+    names: Annotated[list[str], typer.Argument(metavar="[STORE] SOURCE", help=STORE_HELP)],
+    where: Where = None,
+    id: Id = None,
+    limit: Limit = None,
+    format: Shape = Format.TABLE,
+) -> None:
+    """Which results did these rows of SOURCE reach?
+
+    Results of every sink of the store. As CSV: a line for each pair of a source row and a result.
+    """
+    check_choice(where, id)
+    place, name = store_and_name(names, "source")
+    screen = Screen()
+    with whence.open(place) as lineage:
+        with waiting(f"Following {name}"), none_found(id, name, lineage.sources):
+            answer = lineage.impact(name, where=where, id=id)
+        found = len(answer.ids)
+        shown = most(limit) if format is Format.TABLE else most(limit, 0)
+        first = answer if shown is None else first_rows(answer, shown)
+        if format is Format.JSON:
+            screen.json(first.to_dict())
+        elif format is Format.CSV:
+            _csv(screen, first)
+        else:
+            _table(screen, name, first, found, limit)
+    if not answer.outputs.num_rows:
+        raise typer.Exit(NOTHING)
+
+
+def _table(screen: Screen, source: str, impact: Impact, found: int, limit: int | None) -> None:
+    if not found:
+        screen.line(f"no row of {source} is like that")
+        return
+    rows = by_id(impact.rows(source).to_pylist())
+    results = {sink: by_id(impact.outputs_of(sink).to_pylist()) for sink in impact.sinks}
+    reached = _reached(impact, results)
+    for number, row_id in enumerate(impact.ids, start=1):
+        screen.line(f"{source}, row {number} of {found:,}{_life(row_id, impact)}", style="bold green")
+        screen.table([own(rows.get(row_id, {ID: row_id}))], indent=2)
+        for sink, ids in reached[row_id].items():
+            lines = [results[sink][i] for i in sorted(ids)]
+            section(screen, f"reached {many(len(ids), 'result')} of {sink}", lines, limit)
+        if not reached[row_id]:
+            screen.line("reached no result", style="yellow", indent=2)
+        screen.line()
+    left_out(screen, found, limit, "row")
+    notes(screen, impact)
+
+
+def _life(row_id: int, impact: Impact) -> str:
+    return ", can still reach more" if row_id in impact.alive else ", can reach no more"
+
+
+def _reached(impact: Impact, results: dict[str, dict[int, Any]]) -> dict[int, dict[str, set[int]]]:
+    """The result ids that each source row reached, by sink."""
+    sinks: dict[int, list[str]] = defaultdict(list)
+    for sink, rows in results.items():
+        for output_id in rows:
+            sinks[output_id].append(sink)
+    found: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for edge in impact.edges.to_pylist():
+        for sink in sinks[edge["output_id"]]:
+            found[edge["source_id"]][sink].add(edge["output_id"])
+    return found
+
+
+def _csv(screen: Screen, impact: Impact) -> None:
+    """One line an edge: the source row's id, the sink, the result's id, and the result's own columns."""
+    results = {sink: by_id(impact.outputs_of(sink).to_pylist()) for sink in impact.sinks}
+    reached = _reached(impact, results)
+    lines = [
+        {SOURCE_ID: row_id, SINK: sink, ID: output_id} | columns(results[sink][output_id])
+        for row_id in impact.ids
+        for sink, ids in reached[row_id].items()
+        for output_id in sorted(ids)
+    ]
+    screen.csv(lines, columns_of([dict.fromkeys((SOURCE_ID, SINK, ID)), *lines]))
