@@ -22,6 +22,7 @@ LEFT: Final = "_whence_left"
 RIGHT: Final = "_whence_right"
 POSITION: Final = "_whence_position"
 AT: Final = "_whence_at"
+REFERENCE: Final = "_whence_ref_"
 
 FORMAT_VERSION: Final = 1
 """The version of the store's layout; a store with a newer one is refused."""

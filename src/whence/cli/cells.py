@@ -1,16 +1,16 @@
-"""A value as a table, a CSV file or a JSON document shows it: the same text in all of them, times in UTC."""
+"""A value as a table, a CSV file or a JSON document shows it."""
 
 import json
 import math
-from collections.abc import Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 
 def text(value: Any) -> str:
     """One line of text for one value; nothing for null."""
-    value = plain(value)
+    value = plain(value, moment)
     if value is None:
         return ""
     if isinstance(value, str):
@@ -18,22 +18,20 @@ def text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def plain(value: Any) -> Any:
-    """The value made of what JSON has."""
+def plain(value: Any, time_of: Callable[[datetime], str] = datetime.isoformat) -> Any:
+    """The value made of what JSON has; times as ISO 8601 has them unless ``time_of`` writes them otherwise."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, datetime):
-        return moment(value)
+        return time_of(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).hex()
     if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
+        return {str(key): plain(inner, time_of) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(inner) for inner in value]
-    if isinstance(value, Decimal | date | time | timedelta):
-        return str(value)
+        return [plain(inner, time_of) for inner in value]
     return str(value)
 
 

@@ -81,7 +81,7 @@ def _overview(screen: Screen, place: str, sinks: list[SinkInfo]) -> None:
 
 def _line(sink: SinkInfo) -> dict[str, Any]:
     """A sink as one line."""
-    return asdict(sink) | {"runs": len(sink.runs)}
+    return asdict(sink) | {"runs": len(sink.runs), "sources": ", ".join(sink.sources)}
 
 
 def _sources(screen: Screen, sources: list[Any]) -> None:

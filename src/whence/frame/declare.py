@@ -20,7 +20,8 @@ _OPERATOR = re.compile(r"^[\s:+|!*'~-]*\s*([A-Z]\w+)(.*)$", re.M)
 _LEAVES = (
     "Relation", "StreamingRelation", "StreamingRelationV2", "StreamingDataSourceV2Relation",
     "StreamingDataSourceV2ScanRelation", "DataSourceV2Relation", "DataSourceV2ScanRelation", "RelationV2",
-    "LogicalRDD", "LocalRelation", "Range", "OneRowRelation", "LogicalRelation", "HiveTableRelation", "InMemoryRelation", "MemoryStream", "UnresolvedRelation",
+    "LogicalRDD", "LocalRelation", "Range", "OneRowRelation", "LogicalRelation", "HiveTableRelation",
+    "InMemoryRelation", "MemoryStream", "UnresolvedRelation",
 )  # fmt: skip
 _ROW_WISE = ("Project", "Filter", "SubqueryAlias", "View", "EventTimeWatermark", "UnresolvedHint", "ResolvedHint")
 

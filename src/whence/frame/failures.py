@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from whence.errors import BadInputError, RefusedError
+from whence.names import REFERENCE
 
 
 @contextlib.contextmanager
@@ -27,13 +28,15 @@ def _translated(step: str, columns: Sequence[str], error: AnalysisException) -> 
     condition = error.getCondition() or ""
     if condition.startswith("UNRESOLVED_COLUMN"):
         name = (error.getMessageParameters() or {}).get("objectName", "").replace("`", "")
+        if name.startswith(REFERENCE):
+            return _out_of_reach(step, columns, re.sub(rf"{REFERENCE}\d+_", "", name))
         close = difflib.get_close_matches(name.split(".")[-1], columns, 1)
         return BadInputError(
             f'step {_quoted(step)}: column "{name}" not found',
             f"the input has {', '.join(columns)}",
             f'did you mean "{close[0]}"?' if close else "check the spelling, or the alias in front of the dot",
         )
-    if condition.startswith("AMBIGUOUS"):
+    if condition.startswith("AMBIGUOUS") or "ambiguous" in str(error):
         return BadInputError(
             f"step {_quoted(step)}: {_first_line(error)}",
             f"the input has {', '.join(columns)}",
@@ -41,6 +44,14 @@ def _translated(step: str, columns: Sequence[str], error: AnalysisException) -> 
         )
     kind = "is not SQL" if isinstance(error, ParseException) else "does not fit its input"
     return BadInputError(f"step {_quoted(step)} {kind}", _first_line(error), f"the input has {', '.join(columns)}")
+
+
+def _out_of_reach(step: str, columns: Sequence[str], name: str) -> BadInputError:
+    return BadInputError(
+        f'step {_quoted(step)}: column "{name}" of another frame is not in its input',
+        f"the input has {', '.join(columns)}",
+        'use the column of the frame at hand, or give each side of a join a name with .alias("a") and write "a.column"',
+    )
 
 
 def refused(step: str, error: PySparkException) -> RefusedError:
@@ -53,7 +64,7 @@ def refused(step: str, error: PySparkException) -> RefusedError:
 
 
 def _first_line(error: Exception) -> str:
-    text = str(error).split("SQLSTATE")[0].split("\n")[0]
+    text = re.sub(rf"{REFERENCE}\d+_", "", str(error).split("SQLSTATE")[0].split("\n")[0])
     return re.sub(r"\s+", " ", text).strip()
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from whence.errors import BadInputError, RefusedError, UnsupportedError
-from whence.frame.failures import told
 from whence.frame.texts import expr, window_of
 from whence.identity.expressions import quoted
-from whence.network import Aggregate, Expr, Node, Window
-from whence.weave import step
+from whence.network import Aggregate, Expr
 
 if TYPE_CHECKING:
     from whence.frame.traced import TracedFrame
@@ -32,40 +30,34 @@ _REFUSED = {
 class TracedGroup:
     """Groups of rows; every row of a group contributes to its result, whatever the function."""
 
-    def __init__(self, below: Node, plain: DataFrame, keys: list[Expr]) -> None:
+    def __init__(self, below: TracedFrame, keys: list[Expr]) -> None:
         self._below = below
-        self._plain = plain
+        self._plain = below.to_spark()
         self._keys = keys
 
     def agg(self, *exprs: Any) -> TracedFrame:
         """Aggregate with Columns, or with one dict of column to function name."""
-        from whence.frame.traced import TracedFrame
-
         columns = self._dict(exprs[0]) if len(exprs) == 1 and isinstance(exprs[0], dict) else list(exprs)
         wrong = [c for c in columns if not isinstance(c, Column)]
         if wrong or not columns:
             raise BadInputError(f"agg takes Columns or one dict, not {wrong}", hint='F.count("*").alias("n")')
         aggregates = [expr(column) for column in columns]
-        with told(f"groupBy({', '.join(map(str, self._keys))}).agg(...)", self._plain.columns):
-            plain = step(Aggregate((self._below,), keys=tuple(self._keys), aggregates=tuple(aggregates)), [self._plain])
-            fields = plain.schema.fields[: len(self._keys)]
-        if len(plain.columns) != len(self._keys) + len(aggregates):
+        node = Aggregate((self._below.node,), keys=tuple(self._keys), aggregates=tuple(aggregates))
+        result = self._below.then(node, [key.value for key in self._keys] + list(columns))
+        if len(result.columns) != len(self._keys) + len(aggregates):
             raise RefusedError(
                 "the groups' keys are not among the results",
                 "spark.sql.retainGroupColumns is false in this session",
                 "set it to true: a result is identified by its keys",
             )
+        fields = result.schema.fields[: len(self._keys)]
         windows = [w for w in (window_of(key.text) for key in self._keys) if w]
         timed = not self._plain.isStreaming or any("spark.watermarkDelayMs" in field.metadata for field in fields)
-        node = Aggregate(
-            (self._below,),
-            keys=tuple(self._keys),
+        return result.known(
             key_columns=tuple(field.name for field in fields),
-            aggregates=tuple(aggregates),
-            window=windows[0] if windows else _none(),
+            window=windows[0] if windows else None,
             bounded=timed and bool(self._keys),
         )
-        return TracedFrame(node, plain)
 
     def count(self) -> TracedFrame:
         """Rows a group."""
@@ -103,7 +95,3 @@ class TracedGroup:
         if name in _REFUSED:
             raise UnsupportedError(f"{name} is not traced", _REFUSED[name], "use .agg(...)")
         raise AttributeError(name)
-
-
-def _none() -> Window | None:
-    return None

@@ -56,9 +56,10 @@ def operators(frame: DataFrame) -> Counter[str]:
 def check_plan(root: Node) -> str:
     """Refuse a network whose plan does more than its steps declare; the plan's text otherwise."""
     frames: dict[int, DataFrame] = {}
+    sides: dict[tuple[int, int], DataFrame] = {}
 
     def plain(node: Node, below: list[DataFrame]) -> DataFrame:
-        frames[id(node)] = step(node, below)
+        frames[id(node)] = step(node, below, sides)
         return frames[id(node)]
 
     whole = fold(root, plain)

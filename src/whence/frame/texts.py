@@ -9,6 +9,7 @@ import re
 
 from pyspark.sql import Column
 
+from whence.names import REFERENCE
 from whence.network import Expr, Window
 
 _UNITS = {
@@ -32,7 +33,7 @@ _GENERATOR = re.compile(
 def text_of(value: object) -> str:
     """The text of an expression: a string itself, a Column as Spark prints it."""
     if isinstance(value, Column):
-        printed = str(value)
+        printed = re.sub(rf"{REFERENCE}\d+_", "", str(value))
         return printed[len("Column<'") : -len("'>")] if printed.startswith("Column<'") else printed
     return str(value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from whence.errors import BadInputError, RefusedError, UnsupportedError
-from whence.frame import joins
+from whence.frame import joins, refs
 from whence.frame.coverage import reason
 from whence.frame.failures import refused, told
 from whence.frame.multiply import multiplies, project
@@ -21,8 +21,8 @@ from whence.frame.texts import expr, has_window, over_window, star_inside, subqu
 from whence.identity.expressions import quoted
 from whence.modes import choose
 from whence.names import ID, ROWS, is_hidden
-from whence.network import Carry, Dedup, Expr, Node, Union, check, text
-from whence.weave import annotated, step, stops_of, weave
+from whence.network import Carry, Dedup, Expr, Node, Ref, Union, check, text
+from whence.weave import annotated, column_of, step, stops_of, weave
 
 if TYPE_CHECKING:
     from whence.frame.grouped import TracedGroup
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from whence.frame.writer import TracedWriter
 
 ColumnOrName = Column | str
+Sides = dict[tuple[int, int], DataFrame]
 
 
 class TracedFrame:
@@ -41,9 +42,14 @@ class TracedFrame:
     takes it. What cannot be traced exactly raises `RefusedError` here and not later.
     """
 
-    def __init__(self, node: Node, plain: DataFrame) -> None:
+    def __init__(
+        self, node: Node, plain: DataFrame, scope: refs.Scope | None = None, sides: Sides | None = None
+    ) -> None:
         self._node = node
         self._plain = plain
+        self._number = refs.number()
+        self._scope = {**(scope or {}), self._number: refs.own(self._number, plain.columns)}
+        self._sides = sides or {}
         hidden = [name for name in plain.columns if is_hidden(name)]
         if hidden:
             raise BadInputError(
@@ -103,7 +109,7 @@ class TracedFrame:
                     f"the frame has {', '.join(self.columns)}",
                     'give each side of the join a name with .alias("a") and write F.col("a.column")',
                 )
-            return F.col(quoted(item) if item in self.columns else item)
+            return F.col(quoted(refs.token(self._number, item)) if item in self.columns else item)
         if isinstance(item, Column):
             return self.where(item)
         if isinstance(item, list | tuple):
@@ -269,22 +275,20 @@ class TracedFrame:
 
     def join(self, other: TracedFrame | DataFrame, on: Any = None, how: str | None = None) -> TracedFrame:
         """Join with a traced frame, or with a plain one, which answers will name as untraced."""
-        node = joins.join(self._node, self._plain, *joins.side(other), on, how)
-        return self._then(node, joins.plain_of(other))
+        return self._join(other, on, how)
 
     def crossJoin(self, other: TracedFrame | DataFrame) -> TracedFrame:
         """Every row with every row."""
-        node = joins.join(self._node, self._plain, *joins.side(other), None, "cross")
-        return self._then(node, joins.plain_of(other))
+        return self._join(other, None, "cross")
 
     def groupBy(self, *cols: Any) -> TracedGroup:
         """Group rows by columns and time windows."""
         from whence.frame.grouped import TracedGroup
 
         flat = list(cols[0]) if len(cols) == 1 and isinstance(cols[0], list | tuple) else list(cols)
-        keys = [self[self.columns[c - 1]] if isinstance(c, int) and not isinstance(c, bool) else c for c in flat]
+        keys = [F.col(quoted(self.columns[c - 1])) if isinstance(c, int) else c for c in flat]
         self._check_row_wise("groupBy", *keys)
-        return TracedGroup(self._node, self._plain, [expr(key) for key in keys])
+        return TracedGroup(self, [expr(key) for key in keys])
 
     groupby = groupBy
 
@@ -310,7 +314,7 @@ class TracedFrame:
 
     def named(self, name: str) -> TracedFrame:
         """Name this step: errors, answers and `provenance(to=...)` use it. No id depends on it."""
-        return TracedFrame(replace(self._node, name=name), self._plain)
+        return self.known(name=name)
 
     def to_spark(self) -> DataFrame:
         """The plain result: the very DataFrame that the same calls make without Whence."""
@@ -355,14 +359,37 @@ class TracedFrame:
     def _carry(self, verb: str, *args: Any, shown: str | None = None, **options: Any) -> TracedFrame:
         shown = shown if shown is not None else ", ".join(text_of(a) for a in args)
         node = Carry((self._node,), verb=verb, args=args, options=tuple(options.items()), shown=shown)
-        return self._then(node)
+        values = [v for a in args for v in (a.values() if isinstance(a, dict) else [a])]
+        return self.then(node, values)
 
     def _project(self, items: list[Expr]) -> TracedFrame:
         for item in items:
             self._check_row_wise("select", item.value if isinstance(item.value, Column) else item.text)
+        values = [item.value for item in items]
         with told(f"select({', '.join(map(str, items))})", self.columns):
-            node = project(self._node, self._plain, [i for item in items for i in self._expanded(item)])
-        return self._then(node)
+            plain = self._with(refs.used(values, self._scope))
+            node = project(self._node, plain, [i for item in items for i in self._expanded(item)])
+        return self.then(node, values)
+
+    def _with(self, used: tuple[Ref, ...]) -> DataFrame:
+        """The plain frame with a column for each reference."""
+        added = {ref.token: column_of(ref, self._sides) for ref in used}
+        return self._plain.withColumns(added) if added else self._plain
+
+    def _join(self, other: Any, on: Any, how: str | None) -> TracedFrame:
+        node = joins.join(self._node, self._plain, *joins.side(other), on, how)
+        right = other if isinstance(other, TracedFrame) else None
+        values = list(on) if isinstance(on, list | tuple) else [on]
+        left_refs = refs.used(values, self._scope)
+        right_refs = refs.used(values, right._scope, 1, left_refs) if right else ()
+        node = replace(node, refs=left_refs + right_refs)
+        sides = {**self._sides, **(right._sides if right else {})}
+        with told(node.text, [*self.columns, *joins.plain_of(other).columns]):
+            plain = step(node, [self._plain, joins.plain_of(other)], sides)
+            columns = plain.columns
+        if node.how in ("left_semi", "left_anti"):
+            return TracedFrame(node, plain, self._scope, sides)
+        return TracedFrame(node, plain, refs.joined(node, self._scope, right._scope if right else {}, columns), sides)
 
     def _item(self, value: Any) -> Expr:
         if not isinstance(value, str | Column):
@@ -385,7 +412,7 @@ class TracedFrame:
         fields = [f for f in self.schema.fields if not columns or f.name in columns]
         within = verb == "dropDuplicatesWithinWatermark"
         bounded = within or not self.isStreaming or any("spark.watermarkDelayMs" in f.metadata for f in fields)
-        return self._then(Dedup((self._node,), verb=verb, subset=columns, bounded=bounded))
+        return self.then(Dedup((self._node,), verb=verb, subset=columns, bounded=bounded))
 
     def _union(self, other: TracedFrame, by_name: bool, allow_missing: bool = False) -> TracedFrame:
         if not isinstance(other, TracedFrame):
@@ -395,13 +422,27 @@ class TracedFrame:
                 'make it a source: whence.source(df, "name")',
             )
         node = Union((self._node, other._node), by_name=by_name, allow_missing=allow_missing)
-        return self._then(node, other._plain)
+        return self.then(node, (), other._plain)
 
-    def _then(self, node: Node, *others: DataFrame) -> TracedFrame:
+    @property
+    def node(self) -> Node:
+        """The last step of the network."""
+        return self._node
+
+    def then(self, node: Node, values: Iterable[Any] = (), *others: DataFrame) -> TracedFrame:
+        """The frame after one more step, whose expressions are `values`."""
+        node = replace(node, refs=refs.used(values, self._scope))
         with told(node.text, self.columns):
-            plain = step(node, [self._plain, *others])
+            plain = step(node, [self._plain, *others], self._sides)
             _ = plain.schema
-        return TracedFrame(node, plain)
+        passing = refs.Passing.through(node, self.columns)
+        scope = {} if others else refs.after(node, self._scope, plain.columns, passing)
+        return TracedFrame(node, plain, scope, self._sides)
+
+    def known(self, **facts: Any) -> TracedFrame:
+        """The same step, with facts of it added."""
+        result = TracedFrame(replace(self._node, **facts), self._plain, self._scope, self._sides)
+        return result
 
     def _subset(self, subset: Any) -> list[str]:
         if subset is None:
@@ -430,8 +471,3 @@ def _same_payload(node: Node, woven: list[tuple[str, str]], plain: list[tuple[st
             f"with: {woven}; without: {plain}",
             "name the columns one by one",
         )
-
-
-same_payload = _same_payload
-Missing = Literal["ignore"]
-_ = cast

@@ -34,6 +34,20 @@ class Window:
 
 
 @dataclass(frozen=True, eq=False)
+class Ref:
+    """A column that a step names as `frame.x`: `token` stands for it in expressions, `column` is its name in the input.
+
+    Where a join has left two columns of one name, `join` and `side` say which of them is meant.
+    """
+
+    token: str
+    column: str
+    input: int = 0
+    join: Node | None = None
+    side: int = 0
+
+
+@dataclass(frozen=True, eq=False)
 class Node:
     """One step. `stateful` and `derives_id` say whether it is numbered and recorded with the checkpoint."""
 
@@ -41,6 +55,7 @@ class Node:
     stateful: ClassVar[bool] = False
     inputs: tuple[Node, ...] = ()
     name: str | None = None
+    refs: tuple[Ref, ...] = ()
 
     @property
     def derives_id(self) -> bool:

@@ -152,7 +152,7 @@ class Lineage:
         return networks(self._store)
 
     def to_spark(self, spark: SparkSession, table: str, *, sink: str | None = None) -> DataFrame:
-        """A table of committed lineage: `outputs` (of one `sink`), `edges`, `rows`, `batches`, `segments`, `networks`."""
+        """Committed lineage: `outputs`, `edges`, `rows` (of one `sink`), `batches`, `segments` or `networks`."""
         from whence.trace.spark import table_of
 
         return table_of(spark, self._store, table, sink)

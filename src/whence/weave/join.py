@@ -20,18 +20,24 @@ def weave_join(node: Join, inputs: list[Woven], weaving: Weaving) -> Woven:
     """The joined row's id is (step, left id, right id); its tag pairs both tags."""
     left, right = inputs
     if left.tag is None or right.tag is None:
-        return Woven(_joined(node, left.frame, right.frame))
+        return Woven(_met(node, left.frame, right.frame, weaving))
     if node.how == "left_anti" or (node.how == "left_semi" and not right.tag):
-        return Woven(_joined(node, left.frame, right.plain()), left.tag)
+        return Woven(_met(node, left.frame, right.plain(), weaving), left.tag)
     if node.how == "left_semi":
         return _semi(node, left, right, weaving)
     left, right = left.detached(weaving), right.detached(weaving)
     here, there = _side(left, LEFT), _side(right, RIGHT)
-    frame = _joined(node, here.frame, there.frame)
+    frame = _met(node, here.frame, there.frame, weaving)
     frame, tag = _paired(frame, here.tag or {}, there.tag or {}, weaving)
     long = T.LongType()
     row_id = derived_id(weaving.labels[id(node)], [(F.col(LEFT), long), (F.col(RIGHT), long)])
     return Woven(frame.withColumn(ID, row_id).drop(LEFT, RIGHT), tag)
+
+
+def _met(node: Join, left: DataFrame, right: DataFrame, weaving: Weaving) -> DataFrame:
+    weaving.sides[(id(node.inputs), 0)] = left
+    weaving.sides[(id(node.inputs), 1)] = right
+    return _joined(node, left, right)
 
 
 def _joined(node: Join, left: DataFrame, right: DataFrame) -> DataFrame:

@@ -18,6 +18,7 @@ from whence.modes import Part, Tag
 from whence.names import AT, ID, POSITION, tag_column
 from whence.network import Aggregate, Carry, Dedup, Join, Node, Project, Source, Union, Untraced
 from whence.weave.join import weave_join
+from whence.weave.refs import dropping, with_tokens, without_tokens
 from whence.weave.woven import Weaving, Woven, column_of
 
 Rule = Callable[[Any, list[Woven], Weaving], Woven]
@@ -141,7 +142,7 @@ def weave_dedup(node: Dedup, inputs: list[Woven], weaving: Weaving) -> Woven:
     return Woven(getattr(below.frame, verb)(list(node.subset or below.payload)), below.tag)
 
 
-RULES: dict[type[Node], Rule] = {
+_RULES: dict[type[Node], Rule] = {
     Source: weave_source,
     Untraced: weave_untraced,
     Carry: weave_carry,
@@ -151,3 +152,12 @@ RULES: dict[type[Node], Rule] = {
     Join: weave_join,
     Dedup: weave_dedup,
 }
+
+
+def apply(node: Node, inputs: list[Woven], weaving: Weaving) -> Woven:
+    """One step."""
+    if not node.refs:
+        return _RULES[type(node)](node, inputs, weaving)
+    node_here = dropping(node, weaving.sides)
+    woven = _RULES[type(node)](node_here, with_tokens(node_here, inputs, weaving.sides), weaving)
+    return without_tokens(node_here, woven)

@@ -12,7 +12,7 @@ from whence.errors import BadInputError, RefusedError
 from whence.modes import MODES, Mode, Part
 from whence.names import AT, ID, ROWS, kept_column, rows_column
 from whence.network import Node, Source, fold, in_order, numbered, sources
-from whence.weave.rules import RULES
+from whence.weave.rules import apply
 from whence.weave.woven import Weaving, Woven, column_of
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ class Layout:
         return {"payload": list(self.payload), "ids": self.ids, "kept": self.kept, "kinds": self.kinds}
 
 
-def step(node: Node, inputs: list[DataFrame]) -> DataFrame:
-    """One step on plain frames: the DataFrame call that the user wrote."""
-    weaving = Weaving(MODES["off"], {}, {})
-    return RULES[type(node)](node, [Woven(frame) for frame in inputs], weaving).frame
+def step(node: Node, inputs: list[DataFrame], sides: dict[tuple[int, int], DataFrame]) -> DataFrame:
+    """One step on plain frames: the DataFrame call that the user wrote. `sides` remembers what met in joins."""
+    weaving = Weaving(MODES["off"], {}, {}, sides=sides)
+    return apply(node, [Woven(frame) for frame in inputs], weaving).frame
 
 
 def weave(root: Node, mode: Mode, *, dated: bool = False, stops: Iterable[str] = ()) -> Woven:
@@ -50,7 +50,7 @@ def weave(root: Node, mode: Mode, *, dated: bool = False, stops: Iterable[str] =
     weaving = Weaving(mode, numbered(root), index, dated, frozenset(stops))
 
     def rule(node: Node, below: list[Woven]) -> Woven:
-        woven = RULES[type(node)](node, below, weaving)
+        woven = apply(node, below, weaving)
         if woven.tag is not None and node.name in weaving.stops and not isinstance(node, Source):
             return Woven(woven.frame.drop(*(c for c in woven.hidden if c != ID)), {str(node.name): Part(ID)})
         return woven

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -24,6 +24,7 @@ class Weaving:
     index: Mapping[str, int]
     dated: bool = False
     stops: frozenset[str] = frozenset()
+    sides: dict[tuple[int, int], DataFrame] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

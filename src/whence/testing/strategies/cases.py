@@ -41,7 +41,7 @@ class Case:
     data: Data
     split: Split
     mode: Mode
-    closed: bool  # whether a last row far in the future closes every window
+    closed: bool  # whether last rows far in the future close every window
 
     def __repr__(self) -> str:
         rows = "".join(f"\n  {name}: {list(enumerate(rows))}" for name, rows in self.data.items())
@@ -62,8 +62,9 @@ def cases(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Case:
     if closed:
         last = {}
         for table in streams:
-            data[table.name].append(closing(table))
-            last[table.name] = ((len(data[table.name]) - 1,),)
+            before = len(data[table.name])
+            data[table.name] += closing(table)
+            last[table.name] = (tuple(range(before, len(data[table.name]))),)
         split = Split((*split.stages[:-1], (*split.stages[-1], last)))
     return Case(kind, network, data, split, mode, closed)
 

@@ -1,7 +1,7 @@
 """Strategies for a source's rows and for the batches in which they are read.
 
-Example: times mostly rise, some rows come late, some have no time, some lie at or before 1970. The surprise: a last
-row far in the future ends most splits, since otherwise most windows never close and nothing is delivered.
+Example: times mostly rise, some rows come late, some have no time, some lie at or before 1970. The surprise:
+rows far in the future end most splits, since otherwise most windows never close and nothing is delivered.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ def rows(draw: st.DrawFn, table: Table, most: int = 12) -> list[dict[str, Any]]:
     """Rows of a source, in the order in which they arrive."""
     count = draw(st.integers(3, most))
     low = draw(st.sampled_from([-8, 0, 1, 20]))
-    times = sorted(draw(st.lists(st.integers(low, low + 50), min_size=count, max_size=count)))
+    grid = draw(st.sampled_from([1, 5]))  # a coarse one makes ties, and pairs that join
+    steps = draw(st.lists(st.integers(0, 50 // grid), min_size=count, max_size=count))
+    times = sorted(low + step * grid for step in steps)
     for _ in range(draw(st.integers(0, 4))):  # some rows come at another's place
         one, other = draw(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)))
         times[one], times[other] = times[other], times[one]
@@ -32,7 +34,7 @@ def rows(draw: st.DrawFn, table: Table, most: int = 12) -> list[dict[str, Any]]:
         row: dict[str, Any] = {}
         for column in table.columns:
             if column.kind == "timestamp":
-                exact = time * SECOND + draw(st.sampled_from([0, 0, 0, 0, 500_000, 1]))
+                exact = time * SECOND + draw(st.sampled_from([0] * 12 + [500_000, 1]))
                 row[column.name] = None if draw(st.integers(0, 11)) == 0 else exact
             else:
                 row[column.name] = draw(_value(column.kind))
@@ -51,11 +53,12 @@ def _value(kind: str) -> st.SearchStrategy[Any]:
     return values[kind]
 
 
-def closing(table: Table) -> dict[str, Any]:
-    """A row far in the future, of key `z`: it closes what a watermark can close."""
-    made: dict[str, Any] = {}
-    for one in table.columns:
-        made[one.name] = {"timestamp": FAR, "string": "z", "long": 1, "longs": (1,)}[one.kind]
+def closing(table: Table) -> list[dict[str, Any]]:
+    """Rows far in the future: they close what a watermark can close. Several, that a filter may leave one."""
+    made = []
+    for key, number in (("a", 1), ("b", 3), ("c", 2)):
+        values = {"timestamp": FAR, "string": key, "long": number, "longs": (1,)}
+        made.append({one.name: values[one.kind] for one in table.columns})
     return made
 
 

@@ -59,14 +59,26 @@ def simple(draw: st.DrawFn, columns: Sequence[Field]) -> e.Expression:
         return e.Compare("=", e.literal(1), e.literal(1))
     kind = draw(st.sampled_from(kinds))
     column = e.Column(draw(st.sampled_from(numbers if kind == "long" else strings)))
-    if draw(st.integers(0, 4)) == 0:
+    if draw(st.integers(0, 5)) == 0:
         test = e.IsNull(column)
-        return e.Not(test) if draw(st.booleans()) else test
-    if kind == "string":
-        operator: Any = draw(st.sampled_from(["=", "<>", "<", "<=>"]))
-        return e.Compare(operator, column, e.literal(draw(st.sampled_from(KEYS))))
-    operator = draw(st.sampled_from(["<", "<=", ">", ">=", "<>", "<=>"]))
-    return e.Compare(operator, column, draw(small()))
+        return e.Not(test) if draw(st.integers(0, 3)) else test
+    tests = _STRING_TESTS if kind == "string" else _NUMBER_TESTS
+    operator, value = draw(st.sampled_from(tests))
+    return e.Compare(operator, column, e.literal(value))
+
+
+# Mostly wide: a network that keeps nothing tests nothing.
+_STRING_TESTS: list[tuple[Any, str]] = [("<>", "b"), ("<=", "b"), ("<", "c"), ("=", "a"), ("<=>", "a")]
+_NUMBER_TESTS: list[tuple[Any, int]] = [
+    (">", -1),
+    (">=", 1),
+    ("<", 4),
+    ("<=", 3),
+    ("<>", 2),
+    (">", 1),
+    ("<=>", 1),
+    ("=", 1),
+]
 
 
 @st.composite

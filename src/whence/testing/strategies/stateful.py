@@ -95,8 +95,8 @@ def deduplicated(draw: st.DrawFn, step: d.Step) -> d.Step:
             return d.Deduplicate(step, (draw(st.sampled_from(plain)),), within_watermark=True)
         case 2:
             return d.Deduplicate(step, ())
-    chosen: list[str] = draw(st.lists(st.sampled_from(columns), min_size=1, max_size=2, unique=True))
-    if times and draw(st.booleans()):
+    chosen = draw(st.lists(st.sampled_from(columns), min_size=1, max_size=2, unique=True))
+    if draw(st.booleans()) and times:
         chosen = list(dict.fromkeys([*chosen, times[0]]))
     return d.Deduplicate(step, tuple(chosen))
 

@@ -38,9 +38,9 @@ def one_more(draw: st.DrawFn, step: d.Step) -> d.Step:
     columns = schema(step)
     arrays = names(columns, "longs")
     choice = draw(st.integers(0, 9))
-    if choice <= 2:
+    if choice <= 1:
         return d.Where(step, draw(conditions(columns)))
-    if choice == 3:
+    if choice in (2, 3):
         name = draw(st.sampled_from(["v", "more"]))
         return d.WithColumn(step, d.Named(name, draw(longs(columns))))
     if choice == 4:
@@ -56,7 +56,7 @@ def one_more(draw: st.DrawFn, step: d.Step) -> d.Step:
         plain = [one.name for one in columns if one.name in ("n", "more", "x")]
         if plain:
             return d.Drop(step, (draw(st.sampled_from(plain)),))
-    return d.Where(step, draw(simple(columns)))
+    return draw(_selected(step))
 
 
 @st.composite
@@ -91,7 +91,7 @@ def _with_static(draw: st.DrawFn, step: d.Step) -> d.Step:
     how: Any = draw(st.sampled_from(["inner", "left", "left_semi", "left_anti", "cross", "right"]))
     static: d.Step = d.Scan(STATIC)
     if draw(st.booleans()):
-        static = d.Where(static, e.Compare("<>", e.Column("sk"), e.literal(KEYS[0])))
+        static = d.Where(static, e.Compare("<>", e.Column("sk"), e.literal(KEYS[2])))
     if how == "cross":
         return d.Join(step, static, "cross")
     condition: e.Expression = e.Compare("=", e.Column(key), e.Column("sk"))
