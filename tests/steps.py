@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import whence
@@ -39,7 +39,7 @@ B_ROWS = [(101, "x", 1, at(0)), (102, "x", 2, at(30)), (103, None, 3, at(65)), (
 
 def frames(spark: SparkSession) -> tuple[DataFrame, DataFrame]:
     """Both frames, static; `y` of the first has no partner in the second, `z` none in the first."""
-    return spark.createDataFrame(A_ROWS, A).coalesce(1), spark.createDataFrame(B_ROWS, B).coalesce(1)
+    return spark.createDataFrame(A_ROWS, A), spark.createDataFrame(B_ROWS, B)
 
 
 def streams(spark: SparkSession, folder: Path) -> tuple[DataFrame, DataFrame]:
@@ -72,21 +72,27 @@ def expected(row: Row) -> set[tuple[str, int]]:
     return {("a", i) for i in of_a if i is not None} | {("b", i) for i in of_b if i is not None}
 
 
-def collected(column: str, name: str) -> Any:
+def collected(column: str, name: str) -> Column:
     return F.sort_array(F.collect_set(column)).alias(name)
 
 
-IDS = collected("id", "ids")
+def ids() -> Column:
+    """The ids of the group's rows, for the query itself to say."""
+    return collected("id", "ids")
 
 
-@F.udf("int")
-def plus_one(value: int | None) -> int | None:
-    return None if value is None else value + 1
+def plus_one(column: str) -> Column:
+    """A user's scalar function in Python."""
+    return F.udf(lambda value: None if value is None else value + 1, "int")(column)
 
 
-@F.pandas_udf("double")
-def halved(values: pd.Series) -> pd.Series:
-    return values / 2
+def halved(column: str) -> Column:
+    """A user's scalar function over pandas Series."""
+
+    def half(values: pd.Series) -> pd.Series:
+        return values / 2
+
+    return F.pandas_udf(half, "double")(F.col(column))
 
 
 Step = Callable[[Any, Any], Any]
@@ -122,10 +128,10 @@ MULTIPLYING: dict[str, Step] = {
 """Steps that may give a row several times."""
 
 GROUPING: dict[str, Step] = {
-    "tumbling": lambda a, b: a.groupBy(F.window("ts", "1 minute")).agg(F.count("*").alias("n"), IDS),
-    "sliding": lambda a, b: a.groupBy(F.window("ts", "1 minute", "20 seconds"), "k").agg(F.sum("v"), IDS),
-    "session": lambda a, b: a.groupBy(F.session_window("ts", "30 seconds")).agg(F.max("v"), IDS),
-    "having": lambda a, b: a.groupBy(F.window("ts", "1 minute")).agg(F.count("*").alias("n"), IDS).where("n > 1"),
+    "tumbling": lambda a, b: a.groupBy(F.window("ts", "1 minute")).agg(F.count("*").alias("n"), ids()),
+    "sliding": lambda a, b: a.groupBy(F.window("ts", "1 minute", "20 seconds"), "k").agg(F.sum("v"), ids()),
+    "session": lambda a, b: a.groupBy(F.session_window("ts", "30 seconds")).agg(F.max("v"), ids()),
+    "having": lambda a, b: a.groupBy(F.window("ts", "1 minute")).agg(F.count("*").alias("n"), ids()).where("n > 1"),
     "two windows in a chain": lambda a, b: (
         a.groupBy(F.window("ts", "30 seconds"))
         .agg(F.collect_set("id").alias("some"))
@@ -155,8 +161,8 @@ STREAMED: dict[str, Step] = {**ROW_WISE, **MULTIPLYING, **GROUPING, **JOINING}
 
 STATIC: dict[str, Step] = {
     **STREAMED,
-    "group": lambda a, b: a.groupBy("k").agg(F.sum("v").alias("total"), IDS),
-    "whole": lambda a, b: a.agg(F.count("*"), IDS),
+    "group": lambda a, b: a.groupBy("k").agg(F.sum("v").alias("total"), ids()),
+    "whole": lambda a, b: a.agg(F.count("*"), ids()),
     "sort": lambda a, b: a.sort(F.desc("v"), "id"),
     "limit": lambda a, b: a.limit(3),
     "distinct": lambda a, b: a.distinct(),

@@ -41,9 +41,12 @@ MAY_IMPORT = {
     "testing": "whence names errors network modes weave identity frame store trace workloads",
 }
 
-# Rooms and modules that hold no import of PySpark at all, not even one inside a function.
+# Rooms and modules that hold no import of PySpark, not even one inside a function; only type checkers may see one.
 WITHOUT_SPARK = ["whence", "names", "errors", "identity.coordinates", "network", "store", "trace", "cli", "web"]
-WITH_SPARK_AFTER_ALL = ["cli.demo_spark"]  # imported when `whence demo` has found PySpark
+WITH_SPARK_AFTER_ALL = [
+    "cli.demo_spark",  # imported when `whence demo` has found PySpark
+    "trace.spark",  # imported when `Lineage.to_spark` is handed a session
+]
 
 # Asking is what DuckDB is for: a job on a cluster does not load it.
 WITH_DUCKDB = ["trace", "cli", "web", "testing"]
@@ -64,10 +67,20 @@ def within(name: str, rooms: list[str] | dict[str, str]) -> str | None:
     return name or None
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and full name of every module that a file imports, wherever in the file it does so."""
+def for_types(tree: ast.Module) -> set[ast.AST]:
+    """Everything below `if TYPE_CHECKING:`, which never runs."""
+    tests = (n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test).endswith("TYPE_CHECKING"))
+    return {node for test in tests for statement in test.body for node in ast.walk(statement)}
+
+
+def imports(path: Path, *, types: bool) -> Iterator[tuple[int, str]]:
+    """Line and full name of every module that a file imports, wherever it does; with or without those for types only."""
     package = ["whence", *path.relative_to(SOURCE).parent.parts]
-    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+    tree = ast.parse(path.read_text(), str(path))
+    left_out = set() if types else for_types(tree)
+    for node in ast.walk(tree):
+        if node in left_out:
+            continue
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -104,7 +117,7 @@ def test_imports_keep_the_direction(path):
     room = name.split(".")[0]
     allowed = MAY_IMPORT[line].split()
     wrong = []
-    for number, module in imports(path):
+    for number, module in imports(path, types=True):
         target = of_whence(module)
         if target is None or target.split(".")[0] == room:
             continue
@@ -130,14 +143,14 @@ def test_answers_hold_no_spark(path):
     """What answers questions holds no import of PySpark, not even a hidden one."""
     name = name_of(path)
     if within(name, WITHOUT_SPARK) and not within(name, WITH_SPARK_AFTER_ALL):
-        assert [number for number, module in imports(path) if module.split(".")[0] == "pyspark"] == []
+        assert [number for number, module in imports(path, types=False) if module.split(".")[0] == "pyspark"] == []
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_capture_holds_no_duckdb(path):
     """What runs inside a Spark job does not need DuckDB."""
     if not within(name_of(path), WITH_DUCKDB):
-        assert [number for number, module in imports(path) if module.split(".")[0] == "duckdb"] == []
+        assert [number for number, module in imports(path, types=False) if module.split(".")[0] == "duckdb"] == []
 
 
 def test_answers_import_where_spark_is_missing():
@@ -164,7 +177,7 @@ def test_what_is_imported_is_declared():
     owners = packages_distributions()
     undeclared = set()
     for path in MODULES:
-        for number, module in imports(path):
+        for number, module in imports(path, types=True):
             top = module.split(".")[0]
             if top == "whence" or top in sys.stdlib_module_names:
                 continue

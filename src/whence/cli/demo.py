@@ -62,18 +62,26 @@ def _empty(folder: Path | None) -> Path:
 
 def _run(home: Path, wanted: int) -> None:
     """Everything that needs Spark, which nothing else on the command line imports."""
-    from whence.cli import demo_spark
-
-    places = demo_spark.Places(home)
-    with step("Starting Spark"):
-        spark = demo_spark.local_spark(places)
     try:
-        with step(f"Generating {wanted:,} reports"):
-            total = demo_spark.make_reports(spark, places, wanted)
-        with step("Running two queries") as advance:
-            demo_spark.run_queries(spark, places, total, advance)
-    finally:
-        spark.stop()
+        from whence.cli import demo_spark
+    except ImportError as error:
+        raise WhenceError("the demo needs PySpark", str(error), "whence doctor says what is missing") from error
+    places = demo_spark.Places(home)
+    try:
+        with step("Starting Spark"):
+            spark = demo_spark.local_spark(places)
+        try:
+            with step(f"Generating {wanted:,} reports"):
+                total = demo_spark.make_reports(spark, places, wanted)
+            with step("Running two queries") as advance:
+                demo_spark.run_queries(spark, places, total, advance)
+        finally:
+            spark.stop()
+    except WhenceError:
+        raise
+    except Exception as error:
+        reason = str(error).strip().split("\n")[0]
+        raise WhenceError("Spark failed", f"{type(error).__name__}: {reason}", f"its log is {places.log}") from error
 
 
 def _results(folder: Path) -> list[dict[str, Any]]:

@@ -16,8 +16,11 @@ def step(what: str) -> Iterator[Advance]:
     stderr = Console(stderr=True, highlight=False)
     if not stderr.is_terminal:
         began = time.monotonic()
-        yield lambda done, whole: None
-        stderr.print(f"{what} ... {time.monotonic() - began:.1f} s", markup=False)
+        stderr.print(f"{what} ...", end="", markup=False)
+        try:
+            yield lambda done, whole: None
+        finally:
+            stderr.print(f" {time.monotonic() - began:.1f} s", markup=False)
         return
     columns = (TextColumn("{task.description:<28}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=stderr) as bars:

@@ -17,7 +17,7 @@ from whence.deliver.segments import Ranges, Scan, of_batch
 from whence.deliver.sinks import Committed, Sink
 from whence.errors import CheckpointError, StoreError
 from whence.names import NETWORKS, NETWORKS_SCHEMA, OUTPUTS
-from whence.store import NetworkRecord, Store, batch_rows, networks, open_store
+from whence.store import NetworkRecord, Store, batch_rows, free, networks, open_store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,6 +39,7 @@ class Delivery:
     _store: Store | None = field(default=None, repr=False)
     _ranges: Ranges = field(default_factory=Ranges, repr=False)
     _run: str = ""
+    _freed: set[str] = field(default_factory=set, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_store": None, "_ranges": Ranges(), "_run": ""}
@@ -54,6 +55,7 @@ class Delivery:
             log.info("batch %s of %s was committed before: its rows are delivered again", batch, self.network.sink)
             frame.write.format("noop").mode("overwrite").save()
         self.deliver(frame, store, run, known)
+        self._free(store, run)
 
     def write(self, frame: DataFrame, store: Store, run: str, batch: int) -> list[capture.Written]:
         """Step one."""
@@ -103,6 +105,11 @@ class Delivery:
         store.append(NETWORKS, [record.to_row()], NETWORKS_SCHEMA, (run, record.version))
         self._store, self._run = store, run
         return store, run
+
+    def _free(self, store: Store, run: str) -> None:
+        """Let go of kept rows whose time is over."""
+        keeping = [s for s in self.network.declared["sources"].values() if s["keep"] == "rows"]
+        free(store, run, [source["keep_for"] for source in keeping], self._freed)
 
     def _check_owner(self, store: Store, run: str) -> None:
         owner = [n for n in networks(store) if n.sink == self.network.sink and n.streaming][-1]

@@ -4,6 +4,7 @@ from deltalake.transaction import AddAction
 
 from whence.store.location import Location, local_path, locate
 from whence.store.record import NetworkRecord, batch_rows, networks, now
+from whence.store.retention import free, kept_batches
 from whence.store.store import Store, open_store
 
 __all__ = [
@@ -12,6 +13,8 @@ __all__ = [
     "NetworkRecord",
     "Store",
     "batch_rows",
+    "free",
+    "kept_batches",
     "local_path",
     "locate",
     "networks",

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
-from typing import Any
 
 import pyarrow as pa
 
 from whence.names import ID, KEPT, OUTPUTS, SOURCE
-from whence.store import Store, batch_rows, networks
+from whence.store import Store, batch_rows, kept_batches, networks
 from whence.trace.engine import arrow, connect, quoted, scan, text
-
-_UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 
 
 def kept_rows(store: Store, source: str, ids: Sequence[int] | None) -> tuple[pa.Table, bool]:
@@ -55,32 +51,11 @@ def live_files(store: Store, source: str) -> tuple[dict[str, list[str]], bool]:
     for run, limit in limits.items():
         rows = batch_rows(store, run)
         kept = [row for row in rows if any(f["table"] == KEPT for f in row["files"])]
-        keep = kept_batches(kept, limit, rows[-1]["committed"] if rows else None)
-        freed = freed or len(keep) < len(kept)
+        keep = kept_batches(rows, limit)
+        freed = freed or any(row["batch"] not in keep for row in kept)
         for row in kept:
             if row["batch"] in keep:
                 live.setdefault(run, []).extend(
                     root.at(f["path"]).table_uri for f in row["files"] if f["table"] == KEPT
                 )
     return live, freed
-
-
-def kept_batches(rows: list[dict[str, Any]], limit: str | int | None, latest: Any) -> set[int]:
-    """The batches whose kept rows `keep_for` has not freed."""
-    if limit is None:
-        return {row["batch"] for row in rows}
-    if isinstance(limit, int):
-        found: set[int] = set()
-        count = 0
-        for row in reversed(rows):
-            if count < limit:
-                found.add(row["batch"])
-            count += sum(f["rows"] for f in row["files"] if f["table"] == KEPT)
-        return found
-    horizon = latest - timedelta(seconds=_seconds(limit))
-    return {row["batch"] for row in rows if row["committed"] >= horizon}
-
-
-def _seconds(text: str) -> float:
-    words = text.lower().split()
-    return sum(float(n) * _UNITS[unit.rstrip("s")] for n, unit in zip(words[::2], words[1::2], strict=True))
