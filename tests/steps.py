@@ -76,6 +76,11 @@ def collected(column: str, name: str) -> Column:
     return F.sort_array(F.collect_set(column)).alias(name)
 
 
+def other_k(b: Any) -> Any:
+    """The second frame with no column of the first one's names."""
+    return b.withColumnRenamed("k", "bk")
+
+
 def ids() -> Column:
     """The ids of the group's rows, for the query itself to say."""
     return collected("id", "ids")
@@ -144,14 +149,14 @@ GROUPING: dict[str, Step] = {
 
 JOINING: dict[str, Step] = {
     "inner join": lambda a, b: a.join(b, "k"),
-    "join on a time range": lambda a, b: a.alias("l").join(
-        b.alias("r"), F.expr("l.k = r.k and r.bts between l.ts - interval 1 minute and l.ts + interval 1 minute")
+    "join on a time range": lambda a, b: a.join(
+        other_k(b), F.expr("k = bk and bts between ts - interval 1 minute and ts + interval 1 minute")
     ),
-    "left join": lambda a, b: a.alias("l").join(
-        b.alias("r"), F.expr("l.k = r.k and r.bts between l.ts and l.ts + interval 1 minute"), "left"
+    "left join": lambda a, b: a.join(
+        other_k(b), F.expr("k = bk and bts between ts and ts + interval 1 minute"), "left"
     ),
-    "full outer join": lambda a, b: a.alias("l").join(
-        b.alias("r"), F.expr("l.k = r.k and r.bts between l.ts and l.ts + interval 1 minute"), "full_outer"
+    "full outer join": lambda a, b: a.join(
+        other_k(b), F.expr("k = bk and bts between ts and ts + interval 1 minute"), "full_outer"
     ),
 }
 """Joins, as Spark takes them between two streams."""
@@ -166,7 +171,7 @@ STATIC: dict[str, Step] = {
     "sort": lambda a, b: a.sort(F.desc("v"), "id"),
     "limit": lambda a, b: a.limit(3),
     "distinct": lambda a, b: a.distinct(),
-    "cross join": lambda a, b: a.crossJoin(b),
+    "cross join": lambda a, b: a.crossJoin(other_k(b)),
     "left semi join": lambda a, b: a.join(
         b.groupBy("k").agg(collected("bid", "bids")), "k", "inner"
     ),  # the same rows as a semi join, with the ids that it must find

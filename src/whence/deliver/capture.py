@@ -45,7 +45,7 @@ def write_rows(
     folder = store.location.at(OUTPUTS, run)
     attempt = f"{batch}-{uuid.uuid4().hex[:8]}"
     data = _with_kept(frame, kept) if kept else frame
-    writer = data.withColumn(BATCH, _batch(batch)).write.mode("errorifexists").options(**_WRITE)
+    writer = data.withColumn(BATCH, _batch(batch)).write.mode("error").options(**_WRITE)
     for column in {c for c in ids.values() if c != ID}:
         writer = writer.option(f"parquet.enable.dictionary#{column}.list.element", "false")
     if kept:

@@ -33,7 +33,7 @@ _GENERATOR = re.compile(
 def text_of(value: object) -> str:
     """The text of an expression: a string itself, a Column as Spark prints it."""
     if isinstance(value, Column):
-        printed = re.sub(rf"{REFERENCE}\d+_", "", str(value))
+        printed = re.sub(rf"{REFERENCE}\d+_", "", str(value)).replace("unresolvedstar()", "*")
         return printed[len("Column<'") : -len("'>")] if printed.startswith("Column<'") else printed
     return str(value)
 

@@ -434,7 +434,7 @@ class TracedFrame:
         node = replace(node, refs=refs.used(values, self._scope))
         with told(node.text, self.columns):
             plain = step(node, [self._plain, *others], self._sides)
-            _ = plain.schema
+            _ = plain.schema, plain.isStreaming  # on Spark Connect only the second one asks the server about a filter
         passing = refs.Passing.through(node, self.columns)
         scope = {} if others else refs.after(node, self._scope, plain.columns, passing)
         return TracedFrame(node, plain, scope, self._sides)

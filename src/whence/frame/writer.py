@@ -39,7 +39,7 @@ class TracedWriter:
         self._node = node
         self._plain = plain
         self._format: str | None = None
-        self._mode = "errorifexists"
+        self._mode = "error"
         self._options: dict[str, Any] = {}
         self._steps: list[tuple[str, tuple[Any, ...]]] = []
         self._store: str | None = None
@@ -72,7 +72,7 @@ class TracedWriter:
         if saveMode is not None:
             if saveMode.lower() not in _MODES:
                 raise BadInputError(f'unknown save mode "{saveMode}"', f"there are {', '.join(sorted(_MODES))}")
-            self._mode = saveMode.lower()
+            self._mode = "error" if saveMode.lower() in ("errorifexists", "default") else saveMode.lower()
         return self
 
     def option(self, key: str, value: Any) -> TracedWriter:
@@ -170,7 +170,7 @@ class TracedWriter:
         name = named(self._lineage["name"], self._lineage.get("fallback"), "say which")
         if self._mode == "ignore" and exists():
             return
-        if self._mode in ("error", "errorifexists", "default") and exists():
+        if self._mode == "error" and exists():
             raise SinkError(
                 "the target exists already", hint='.mode("overwrite") replaces it, .mode("append") adds to it'
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from dataclasses import dataclass
 from urllib.parse import unquote, urlparse
 
@@ -58,7 +59,7 @@ class Location:
         """Write a small file, whole or not at all, where the file system can rename."""
         files = self.files
         files.create_dir(self.path.rsplit("/", 1)[0], recursive=True)
-        part = f"{self.path}.part"
+        part = f"{self.path}.{uuid.uuid4().hex[:8]}.part"
         with files.open_output_stream(part if self.is_local else self.path) as stream:
             stream.write(data)
         if self.is_local:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
 from whence.errors import StoreError
 from whence.names import FORMAT_VERSION, MARKER, OUTPUTS, TABLE
 from whence.store.location import Location, locate
+from whence.store.torn import mend, torn
+
+_TRIES = 20
 
 
 @dataclass
@@ -39,8 +44,17 @@ class Store:
             self._tables.pop(key, None)
             return None
         except (DeltaError, OSError) as error:
-            raise StoreError(f'table "{key}" of the store cannot be read', str(error).split("\n")[0]) from error
+            return self._before_torn(key, error)
         return self._tables[key]
+
+    def _before_torn(self, key: str, error: Exception) -> DeltaTable | None:
+        """The table without a last commit that was cut off."""
+        place = self.location.at(key)
+        version = torn(place)
+        if version is None:
+            raise StoreError(f'table "{key}" of the store cannot be read', str(error).split("\n")[0]) from error
+        self._tables.pop(key, None)
+        return DeltaTable(place.table_uri, version - 1, storage_options=self._options) if version else None
 
     def read(self, name: str, schema: pa.Schema) -> pa.Table:
         """A small table (`batches`, `networks`) as Arrow."""
@@ -61,17 +75,23 @@ class Store:
     def append(self, name: str, rows: Sequence[Mapping[str, Any]], schema: pa.Schema, once: tuple[str, int]) -> None:
         """Add rows to a small table in one commit, keyed so that a commit repeated is seen."""
         data = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
-        write_deltalake(
-            self.location.at(name).table_uri,
-            data,
-            mode="append",
-            storage_options=self._options,
-            commit_properties=CommitProperties(app_transactions=[Transaction(*once)]),
+        self._committed(
+            name,
+            lambda: write_deltalake(
+                self.location.at(name).table_uri,
+                data,
+                mode="append",
+                storage_options=self._options,
+                commit_properties=CommitProperties(app_transactions=[Transaction(*once)]),
+            ),
         )
 
     def add_files(self, run: str, files: Iterable[AddAction], schema: pa.Schema, once: tuple[str, int]) -> None:
         """Commit data files of a run that Spark has written below `outputs/<run>`."""
         actions: list[AddAction | RemoveAction] = list(files)
+        self._committed(f"{OUTPUTS}/{run}", lambda: self._add(run, actions, schema, once))
+
+    def _add(self, run: str, actions: list[AddAction | RemoveAction], schema: pa.Schema, once: tuple[str, int]) -> None:
         table = self.table(OUTPUTS, run)
         parts = [TABLE] if TABLE in schema.names else None
         if table is None:
@@ -85,6 +105,19 @@ class Store:
             partition_by=parts,
             commit_properties=CommitProperties(app_transactions=[Transaction(*once)]),
         )
+
+    def _committed(self, key: str, commit: Callable[[], None]) -> None:
+        """Commit, whoever else commits at the same time, and though the last commit before was cut off."""
+        for attempt in range(_TRIES):
+            try:
+                return commit()
+            except DeltaError as error:
+                if mend(self.location.at(key)):
+                    continue
+                if attempt == _TRIES - 1 or not isinstance(error, CommitFailedError):
+                    why = str(error).split("\n")[0]
+                    raise StoreError(f'table "{key}" of the store takes no commit', why) from error
+                time.sleep(random.uniform(0.01, 0.05) * (attempt + 1))
 
     @property
     def _options(self) -> dict[str, str] | None:
@@ -101,8 +134,8 @@ def open_store(
     location = locate(folder)
     marker = location.at(MARKER)
     if not marker.exists():
-        names = [name for name in location.names() if not name.startswith(".")]
-        if not create or (names and names != [f"{MARKER}.part"]):
+        names = [name for name in location.names() if not name.startswith((".", f"{MARKER}."))]
+        if (not create or names) and not marker.exists():  # another may have made it just now
             shown = f"it holds {', '.join(names[:3])}" if names else "there is nothing"
             raise StoreError(
                 f'"{folder}" is not a lineage store',

@@ -79,15 +79,15 @@ class Sources:
                     written = self.written[table.name]
                     written.write(table, self.data[table.name], padded(batch, table.name, files))
 
-    def frames(self, wrap: Named = plainly, *, static: bool = False) -> Mapping[str, Frame]:
-        """A frame a source, each as the caller wants it wrapped."""
+    def frames(self, wrap: Named = plainly, *, static: bool = False, together: int = 1) -> Mapping[str, Frame]:
+        """A frame a source, each as the caller wants it wrapped; `together` batches are read as one."""
         return {
             table.name: wrap(
                 read(
                     self.spark,
                     table,
                     self.written[table.name],
-                    files_a_batch(self.split, table.name),
+                    files_a_batch(self.split, table.name) * together,
                     static=static,
                 ),
                 table,
@@ -95,9 +95,26 @@ class Sources:
             for table in self.network.tables()
         }
 
-    def build(self, wrap: Named = plainly, *, static: bool = False) -> Frame:
+    def build(self, wrap: Named = plainly, *, static: bool = False, together: int = 1) -> Frame:
         """The network over these sources."""
-        return build(self.network, self.frames(wrap, static=static))
+        return build(self.network, self.frames(wrap, static=static, together=together))
+
+
+class Taken:
+    """A sink that takes each batch's rows in the oracle's form; a batch that comes again replaces itself."""
+
+    def __init__(self, network: d.Step, extra: tuple[str, ...] = ()) -> None:
+        self._columns = numbers(network, extra)
+        self._batches: dict[int, list[Payload]] = {}
+
+    def __call__(self, frame: DataFrame, number: int) -> None:
+        rows = frame.selectExpr(*self._columns).collect()
+        self._batches[number] = [payload(row, len(self._columns)) for row in rows]
+
+    @property
+    def batches(self) -> list[list[Payload]]:
+        """The rows, batch by batch."""
+        return [self._batches[number] for number in sorted(self._batches)]
 
 
 def stream(
@@ -105,25 +122,19 @@ def stream(
 ) -> list[list[Payload]]:
     """What plain PySpark delivers, batch by batch, batches without data included."""
     sources = Sources(spark, network, data, split, folder)
-    batches: dict[int, list[Payload]] = {}
-    width = len(schema(network))
-
-    def take(frame: DataFrame, number: int) -> None:
-        rows = frame.selectExpr(*numbers(network)).collect()
-        batches[number] = [payload(row, width) for row in rows]
-
+    taken = Taken(network)
     for stage in range(len(split.stages)):
         sources.add(stage)
         query = (
             sources.build()
-            .writeStream.foreachBatch(take)
+            .writeStream.foreachBatch(taken)
             .outputMode(mode)
             .option("checkpointLocation", str(folder / "checkpoint"))
             .trigger(availableNow=True)
             .start()
         )
         query.awaitTermination()
-    return [batches[number] for number in sorted(batches)]
+    return taken.batches
 
 
 def whole(spark: SparkSession, network: d.Step, data: Data, split: Split, folder: Path) -> list[Payload]:

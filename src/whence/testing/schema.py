@@ -7,6 +7,8 @@ every other column.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 from whence.testing import description as d
@@ -178,16 +180,20 @@ def is_streaming(step: d.Step) -> bool:
     return any(not table.static for table in step.tables())
 
 
-def all_static(step: d.Step) -> d.Step:
-    """The same network over static sources: what `batch = stream` compares with."""
+def with_tables(step: d.Step, change: Callable[[d.Table], d.Table]) -> d.Step:
+    """The same network over other sources: each as `change` makes it."""
     match step:
         case d.Scan():
-            return d.Scan(d.Table(step.table.name, step.table.columns, static=True))
+            return d.Scan(change(step.table))
         case d.Union():
-            return d.Union(tuple(all_static(one) for one in step.branches), step.by_name)
+            return d.Union(tuple(with_tables(one, change) for one in step.branches), step.by_name)
         case d.Join():
-            return d.Join(all_static(step.left), all_static(step.right), step.how, step.using, step.condition)
-    from dataclasses import replace
-
+            left, right = with_tables(step.left, change), with_tables(step.right, change)
+            return replace(step, left=left, right=right)
     (below,) = step.inputs()
-    return replace(step, input=all_static(below))  # type: ignore[call-arg]
+    return replace(step, input=with_tables(below, change))  # type: ignore[call-arg]
+
+
+def all_static(step: d.Step) -> d.Step:
+    """The same network over static sources: what `batch = stream` compares with."""
+    return with_tables(step, lambda table: replace(table, static=True))

@@ -41,7 +41,7 @@ class FileSink:
 
     def _write(self, batch: Committed, stage: Location) -> None:
         stage.remove()
-        writer = batch.frame().write.format(self.format).mode("errorifexists").options(**self.options)
+        writer = batch.frame().write.format(self.format).mode("error").options(**self.options)
         if self.partition_by:
             writer = writer.partitionBy(*self.partition_by)
         writer.save(stage.uri)

@@ -97,6 +97,7 @@ class Aggregation:
         return Row(
             dict(zip(self._names, key, strict=True)) | results(self._step, group, moment),
             together(group.rows),
+            key if moment.mode == "update" else None,
         )
 
 

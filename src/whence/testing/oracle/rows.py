@@ -5,7 +5,7 @@ The surprise: rows are compared by identity, never by value. Two equal rows are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from whence.testing.oracle.values import Value
@@ -16,12 +16,15 @@ Origins = frozenset[Origin]
 
 @dataclass(frozen=True, eq=False)
 class Row:
+    """`group` says of which updating result a row is a version; None of a row that is there for good."""
+
     values: Mapping[str, Value]
     origins: Origins = field(default_factory=frozenset)
+    group: Hashable = None
 
     def with_values(self, values: Mapping[str, Value]) -> Row:
         """Other values, same provenance."""
-        return Row(values, self.origins)
+        return Row(values, self.origins, self.group)
 
 
 def together(rows: Iterable[Row]) -> Origins:

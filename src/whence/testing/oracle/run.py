@@ -7,7 +7,7 @@ one more, and after each stretch the batches without data that Spark adds when t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from whence.testing import description as d
@@ -34,10 +34,14 @@ class Split:
 
 @dataclass(frozen=True)
 class Delivered:
-    """One output row: its values in the order of the columns, and the source rows that made it."""
+    """One output row: its values in the order of the columns, and the source rows that made it.
+
+    `group` is None, or says of which updating result this is a version.
+    """
 
     values: tuple[Value, ...]
     origins: Origins
+    group: Hashable = None
 
 
 @dataclass
@@ -49,7 +53,17 @@ class Run:
     seen: Counter[str] = field(default_factory=Counter)
 
     def delivered(self) -> list[Delivered]:
+        """All rows, of all batches."""
         return [one for batch in self.batches for one in batch]
+
+    def current(self, mode: Mode) -> list[Delivered]:
+        """What a reader has in the end: of each updating result the last version; in complete mode the last batch."""
+        if mode == "complete":
+            return self.batches[-1] if self.batches else []
+        last: dict[Hashable, Delivered] = {}
+        for number, one in enumerate(self.delivered()):
+            last[("row", number) if one.group is None else ("group", one.group)] = one
+        return list(last.values())
 
 
 def run_stream(network: d.Step, data: Data, split: Split, mode: Mode, choices: Choices | None = None) -> Run:
@@ -135,4 +149,4 @@ def _rows(network: d.Step, data: Data, given: Batch | None) -> dict[str, list[Ro
 
 def _delivered(network: d.Step, rows: list[Row]) -> list[Delivered]:
     names = [one.name for one in schema(network)]
-    return [Delivered(tuple(row.values[name] for name in names), row.origins) for row in rows]
+    return [Delivered(tuple(row.values[name] for name in names), row.origins, row.group) for row in rows]

@@ -7,7 +7,7 @@ runs in complete mode as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
@@ -15,7 +15,7 @@ from whence.testing import description as d
 from whence.testing import expression as e
 from whence.testing.oracle.moment import Mode
 from whence.testing.oracle.run import Data, Split
-from whence.testing.schema import event_times, schema
+from whence.testing.schema import event_times, schema, with_tables
 from whence.testing.strategies.rows import closing, rows, splits
 from whence.testing.strategies.scalars import conditions
 from whence.testing.strategies.stateful import (
@@ -41,11 +41,14 @@ class Case:
     data: Data
     split: Split
     mode: Mode
+    keyed: bool  # whether ids are declared keys, the same numbers in every source
+    untraced: bool  # whether static sources are left untraced
     closed: bool  # whether last rows far in the future close every window
 
     def __repr__(self) -> str:
         rows = "".join(f"\n  {name}: {list(enumerate(rows))}" for name, rows in self.data.items())
-        return f"Case {self.kind}, {self.mode}\n  {self.network}{rows}\n  {self.split}"
+        notes = [name for name in ("keyed", "untraced") if getattr(self, name)]
+        return f"Case {self.kind}, {self.mode} {notes}\n  {self.network}{rows}\n  {self.split}"
 
 
 @st.composite
@@ -53,6 +56,9 @@ def cases(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Case:
     """A case of one of the kinds."""
     kind = draw(st.sampled_from(kinds))
     network, mode = draw(_KINDS[kind]())
+    keyed, untraced = draw(st.integers(0, 3)) == 0, draw(st.integers(0, 3)) == 0
+    if keyed:
+        network = with_tables(network, _with_id)
     data: dict[str, list[dict[str, object]]] = {
         table.name: draw(rows(table, most=5 if table.static else 12)) for table in network.tables()
     }
@@ -66,7 +72,16 @@ def cases(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Case:
             data[table.name] += closing(table)
             last[table.name] = (tuple(range(before, len(data[table.name]))),)
         split = Split((*split.stages[:-1], (*split.stages[-1], last)))
-    return Case(kind, network, data, split, mode, closed)
+    if keyed:
+        data = {
+            name: [{**row, "id": at} if "ts" in row else row for at, row in enumerate(rows)]
+            for name, rows in data.items()
+        }
+    return Case(kind, network, data, split, mode, keyed, untraced, closed)
+
+
+def _with_id(table: d.Table) -> d.Table:
+    return table if table.static else replace(table, columns=(*table.columns, d.Field("id", "long")))
 
 
 Built = tuple[d.Step, Mode]
