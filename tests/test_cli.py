@@ -170,7 +170,11 @@ class TestImpact:
         """The document is the library's answer, whole."""
         with whence.open(store) as lineage:
             expected = lineage.impact("reports", where=self.WHERE).to_dict()
-        assert json.loads(ask("impact", store, "reports", "--where", self.WHERE, "--format", "json").stdout) == expected
+        printed = json.loads(ask("impact", store, "reports", "--where", self.WHERE, "--format", "json").stdout)
+        assert printed.keys() == expected.keys()
+        for answer in (printed, expected):
+            answer["outputs"].sort(key=lambda row: (row["_whence_sink"], row["_whence_id"]))
+        assert printed == expected
 
     def test_csv_has_a_line_for_each_edge(self, store: str) -> None:
         """Ids and sink first, then the columns of the results, of all sinks side by side."""

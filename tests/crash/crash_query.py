@@ -1,6 +1,6 @@
 """A streaming query that can die by kill -9 at a named step of a named batch. Run as a script it is what dies.
 
-    python crash_query.py '{"network": "windowed", "at": "commit", "batch": 1, ...}'
+python crash_query.py '{"network": "windowed", "at": "commit", "batch": 1, ...}'
 """
 
 from __future__ import annotations
@@ -82,9 +82,7 @@ def write_source(folder: Path) -> None:
     folder.mkdir(parents=True)
     for number in range(FILES):
         first = START + timedelta(seconds=30 * number if number < FILES - 1 else 3600)
-        rows = [
-            {"ts": first + timedelta(seconds=5 * i), "car_id": i % 2, "speed": number * 10 + i} for i in range(6)
-        ]
+        rows = [{"ts": first + timedelta(seconds=5 * i), "car_id": i % 2, "speed": number * 10 + i} for i in range(6)]
         path = folder / f"reports-{number}.parquet"
         kinds = pa.schema([("ts", pa.timestamp("us", tz="UTC")), ("car_id", pa.int64()), ("speed", pa.int32())])
         pq.write_table(pa.Table.from_pylist(rows, schema=kinds), path)

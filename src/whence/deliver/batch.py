@@ -39,15 +39,16 @@ class Delivery:
     _store: Store | None = field(default=None, repr=False)
     _ranges: Ranges = field(default_factory=Ranges, repr=False)
     _run: str = ""
+    _committed: dict[int, dict[str, Any]] = field(default_factory=dict, repr=False)
     _freed: set[str] = field(default_factory=set, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_store": None, "_ranges": Ranges(), "_run": ""}
+        return {**self.__dict__, "_store": None, "_ranges": Ranges(), "_run": "", "_committed": {}, "_freed": set()}
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Deliver one batch."""
         store, run = self._begin()
-        known = next((row for row in reversed(batch_rows(store, run)) if row["batch"] == batch), None)
+        known = self._committed.get(batch)
         if known is None:
             files = self.write(frame, store, run, batch)
             known = self.commit(store, run, batch, files)
@@ -99,6 +100,8 @@ class Delivery:
             raise CheckpointError(f'the checkpoint "{self.checkpoint}" has no metadata')
         for row in batch_rows(store):
             self._ranges.add(row["segments"] or [])
+            if row["run"] == run:
+                self._committed[row["batch"]] = row
         clear_attempts(store, run)
         mine = [n for n in networks(store) if n.run == run]
         record = dataclasses.replace(self.network, run=run, version=len(mine) + 1)
@@ -122,12 +125,13 @@ class Delivery:
 
 
 def clear_attempts(store: Store, run: str) -> None:
-    """Remove the files of attempts that were never committed."""
+    """Remove what attempts left that were never committed, from the run's own table too."""
     folder = store.location.at(OUTPUTS, run)
     used = {f["path"].split("/")[1] for row in batch_rows(store, run) for f in row["files"]}
-    committed = {row["batch"] for row in batch_rows(store, run)}
-    for name in folder.names():
-        batch, _, attempt = name.partition("-")
-        if attempt and batch.isdigit() and name not in used:
-            log.info("removing %s of an attempt that was never committed (%s)", name, int(batch) in committed)
-            folder.at(name).remove()
+    dead = [name for name in folder.names() if name.partition("-")[0].isdigit() and name not in used]
+    for name in dead:
+        log.info("removing %s of an attempt that was never committed", name)
+        folder.at(name).remove()
+    table = store.table(OUTPUTS, run) if dead else None
+    if table is not None:
+        table.repair()

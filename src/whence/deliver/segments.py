@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import json
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -173,21 +174,31 @@ def _unique(segments: list[Segment]) -> list[Segment]:
 class Ranges:
     """The id ranges of every segment that a store knows, by source: two that overlap would mix up rows."""
 
-    known: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    _names: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    _sorted: dict[str, list[tuple[int, int, str]]] = field(default_factory=dict)
 
     def add(self, segments: Iterable[Segment]) -> None:
         """Take segments in; two of one source whose ids overlap are an error that names both."""
         for segment in segments:
-            own = self.known.setdefault(segment["source"], {})
             low, high = segment["base"] + segment["first"], segment["base"] + segment["last"]
-            name = segment["segment"]
-            if name not in own and high >= low:
-                for other, (least, most) in own.items():
-                    if low <= most and least <= high:
-                        raise SourceError(
-                            f'source "{segment["source"]}": the ids of two segments overlap',
-                            f"{name} has ids {low} to {high}, {other} has {least} to {most}",
-                            'declare a key, or another salt: whence.source(..., salt="2")',
-                        )
-            least, most = own.get(name, (low, high))
-            own[name] = (min(low, least), max(high, most))
+            if high >= low:
+                self._add(segment["source"], segment["segment"], low, high)
+
+    def _add(self, source: str, name: str, low: int, high: int) -> None:
+        own = self._sorted.setdefault(source, [])
+        before = self._names.get((source, name))
+        if before is not None:
+            if before[0] <= low and high <= before[1]:
+                return
+            own.remove((*before, name))
+            low, high = min(low, before[0]), max(high, before[1])
+        at = bisect.bisect(own, (low, high, name))
+        for least, most, other in own[max(0, at - 1) : at + 1]:
+            if low <= most and least <= high:
+                raise SourceError(
+                    f'source "{source}": the ids of two segments overlap',
+                    f"{name} has ids {low} to {high}, {other} has {least} to {most}",
+                    'declare a key, or another salt: whence.source(..., salt="2")',
+                )
+        own.insert(at, (low, high, name))
+        self._names[(source, name)] = (low, high)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
+
 from whence.names import BATCHES, BATCHES_SCHEMA, NETWORKS, NETWORKS_SCHEMA
 from whence.store.store import Store
 
@@ -38,9 +40,12 @@ class NetworkRecord:
 
 def networks(store: Store) -> list[NetworkRecord]:
     """Every network, in the order of their starts."""
-    rows = store.read(NETWORKS, NETWORKS_SCHEMA).to_pylist()
+    return store.parsed(NETWORKS, NETWORKS_SCHEMA, _records)
+
+
+def _records(table: pa.Table) -> list[NetworkRecord]:
     found = []
-    for row in sorted(rows, key=lambda r: (r["started"], r["version"])):
+    for row in sorted(table.to_pylist(), key=lambda r: (r["started"], r["version"])):
         declared, layout = json.loads(row.pop("network")), json.loads(row.pop("layout"))
         found.append(NetworkRecord(declared=declared, layout=layout, **row))
     return found
@@ -48,11 +53,14 @@ def networks(store: Store) -> list[NetworkRecord]:
 
 def batch_rows(store: Store, run: str | None = None) -> list[dict[str, Any]]:
     """The committed batches, each once, in order. Should one have been committed twice, the first commit counts."""
-    table = store.read(BATCHES, BATCHES_SCHEMA)
+    rows = store.parsed(BATCHES, BATCHES_SCHEMA, _first_commits)
+    return rows if run is None else [row for row in rows if row["run"] == run]
+
+
+def _first_commits(table: pa.Table) -> list[dict[str, Any]]:
     seen: dict[tuple[str, int], dict[str, Any]] = {}
     for row in sorted(table.to_pylist(), key=lambda r: r["committed"]):
-        if run is None or row["run"] == run:
-            seen.setdefault((row["run"], row["batch"]), row)
+        seen.setdefault((row["run"], row["batch"]), row)
     return sorted(seen.values(), key=lambda r: (r["committed"], r["batch"]))
 
 

@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
@@ -22,6 +22,8 @@ from whence.store.torn import mend, torn
 
 _TRIES = 20
 
+T = TypeVar("T")
+
 
 @dataclass
 class Store:
@@ -31,6 +33,7 @@ class Store:
     storage_options: Mapping[str, str] | None = None
     _tables: dict[str, DeltaTable] = field(default_factory=dict, repr=False)
     _arrow: dict[str, tuple[int, pa.Table]] = field(default_factory=dict, repr=False)
+    _parsed: dict[str, tuple[pa.Table, list[Any]]] = field(default_factory=dict, repr=False)
 
     def table(self, *name: str) -> DeltaTable | None:
         """A Delta table as it is now, or None where nothing has been committed."""
@@ -71,6 +74,15 @@ class Store:
             known = (version, data.select(schema.names).cast(schema))
             self._arrow[name] = known
         return known[1]
+
+    def parsed(self, name: str, schema: pa.Schema, parse: Callable[[pa.Table], list[T]]) -> list[T]:
+        """A small table as values, parsed once a version."""
+        table = self.read(name, schema)
+        known = self._parsed.get(name)
+        if known is None or known[0] is not table:
+            known = (table, parse(table))
+            self._parsed[name] = known
+        return list(known[1])
 
     def append(self, name: str, rows: Sequence[Mapping[str, Any]], schema: pa.Schema, once: tuple[str, int]) -> None:
         """Add rows to a small table in one commit, keyed so that a commit repeated is seen."""
@@ -135,18 +147,22 @@ def open_store(
     marker = location.at(MARKER)
     if not marker.exists():
         names = [name for name in location.names() if not name.startswith((".", f"{MARKER}."))]
-        if (not create or names) and not marker.exists():  # another may have made it just now
-            shown = f"it holds {', '.join(names[:3])}" if names else "there is nothing"
-            raise StoreError(
-                f'"{folder}" is not a lineage store',
-                shown,
-                'give the folder that a query wrote with .lineage("folder/")'
-                if not create
-                else "give .lineage() a new or empty folder",
-            )
-        marker.write(json.dumps({"whence": "lineage store", "version": FORMAT_VERSION}).encode())
+        if not marker.exists():  # unless another made it just now
+            _check_new(folder, names, create)
+            marker.write(json.dumps({"whence": "lineage store", "version": FORMAT_VERSION}).encode())
     _check_marker(location, marker)
     return Store(location, storage_options)
+
+
+def _check_new(folder: str | os.PathLike[str], names: list[str], create: bool) -> None:
+    if names or not create:
+        raise StoreError(
+            f'"{folder}" is not a lineage store',
+            f"it holds {', '.join(names[:3])}" if names else "there is nothing",
+            "give .lineage() a new or empty folder"
+            if create
+            else 'give the folder that a query wrote with .lineage("folder/")',
+        )
 
 
 def _check_marker(location: Location, marker: Location) -> None:

@@ -22,6 +22,7 @@ from whence.testing.oracle.rows import Origin, Origins
 from whence.testing.schema import schema
 
 SINK = "results"
+BATCH = "_whence_batch"
 PROVENANCE = ("_whence_id", "transform(_whence_rows, r -> concat(r.source, ':', r.id)) as _rows")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -91,10 +92,11 @@ class Engine:
         known = self.known()
         with whence.open(str(store)) as lineage:
             trace = lineage.trace(SINK)
+            if not trace.outputs.num_rows:
+                return [], []
             edges = [(one["output_id"], known[one["source"], one["source_id"]]) for one in trace.edges.to_pylist()]
             rows = arrow_numbers(self.sources.network, trace.outputs)
-            names = trace.outputs.column_names
-            batches = trace.outputs.column("batch" if "batch" in names else "_whence_batch").to_pylist()
+            batches = trace.outputs.column(BATCH).to_pylist()
             ids = trace.outputs.column("_whence_id").to_pylist()
         origins: dict[int, set[Origin]] = {}
         for output, origin in edges:

@@ -28,6 +28,7 @@ from whence.testing.strategies.stateful import (
     windows,
 )
 from whence.testing.strategies.steps import stacked, stream
+from whence.testing.text import text
 
 KINDS = ("stateless", "windowed", "windowed", "grouped", "chained", "chained", "joined", "joined", "deduplicated")
 
@@ -48,7 +49,7 @@ class Case:
     def __repr__(self) -> str:
         rows = "".join(f"\n  {name}: {list(enumerate(rows))}" for name, rows in self.data.items())
         notes = [name for name in ("keyed", "untraced") if getattr(self, name)]
-        return f"Case {self.kind}, {self.mode} {notes}\n  {self.network}{rows}\n  {self.split}"
+        return f"Case {self.kind}, {self.mode} {notes}\n{text(self.network, 1)}{rows}\n  {self.split}"
 
 
 @st.composite

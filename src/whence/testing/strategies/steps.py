@@ -94,6 +94,8 @@ def _with_static(draw: st.DrawFn, step: d.Step) -> d.Step:
         static = d.Where(static, e.Compare("<>", e.Column("sk"), e.literal(KEYS[2])))
     if how == "cross":
         return d.Join(step, static, "cross")
+    if how == "left_semi":
+        return d.Join(step, d.Rename(static, "sk", key), "left_semi", (key,))
     condition: e.Expression = e.Compare("=", e.Column(key), e.Column("sk"))
     if draw(st.integers(0, 3)) == 0 and names(schema(step), "long"):
         number = e.Column(draw(st.sampled_from(names(schema(step), "long"))))
