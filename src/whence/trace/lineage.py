@@ -78,7 +78,7 @@ class Lineage:
         if kafka is not None:
             raise BadInputError("rows cannot be read back from Kafka yet", hint='declare the source with keep="rows"')
         self._store = open_store(folder, storage_options=storage_options)
-        self._resolver = Resolver(self._store.location.uri, dict(relocate or {}), storage_options)
+        self._resolver = Resolver(self._store.location.uri, dict(relocate or {}), storage_options, self._store)
         self._connection = connect([self._store.location.at(OUTPUTS).table_uri])
 
     def __enter__(self) -> Self:

@@ -48,10 +48,14 @@ class Resolver:
     folder: str
     relocate: Mapping[str, str] = field(default_factory=dict)
     storage_options: Mapping[str, str] | None = None
+    store: Store | None = field(default=None, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "store": None}
 
     def resolve(self, source: str, ids: Sequence[int]) -> Found:
         """The rows of `source` with these ids."""
-        store = open_store(self.folder, storage_options=self.storage_options)
+        store = self.store or open_store(self.folder, storage_options=self.storage_options)
         declared = source_of(store, source)
         wanted = sorted(set(ids))
         tables: list[pa.Table] = []
