@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,9 @@ COUNT = 25
 
 
 @pytest.fixture(scope="module")
-def seen() -> Iterator[Seen]:
+def seen() -> Seen:
     """What the networks of this module met."""
-    yield Seen()
+    return Seen()
 
 
 @pytest.mark.timeout(600)

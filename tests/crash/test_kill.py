@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def calm(spark: SparkSession, source: str, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kill]:
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Kill:
     """What a query left behind that died where it was to die; the test sees that it did, and its JVM with it."""
     known: dict[Setting, Path] = {}
 
@@ -66,7 +66,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kill]:
         shutil.copytree(kept, copy)
         return replace(setting, folder=str(copy))
 
-    yield kill
+    return kill
 
 
 def _run_to_death(setting: Setting) -> None:

@@ -38,14 +38,16 @@ def first_rows(impact: Impact, count: int) -> Impact:
 
 
 def _leading_to(edges: pa.Table, outputs: pa.Table) -> pa.Table:
-    if RUN not in outputs.column_names:
-        return edges.slice(0, 0)
     kept = edges.join(outputs.select([ID, RUN]), ["output_id", "run"], [ID, RUN], join_type="left semi")
     return kept.sort_by([(name, "ascending") for name in ("output_id", "source", "source_id")])
 
 
 def _reached(outputs: pa.Table, edges: pa.Table) -> pa.Table:
-    return outputs.filter(pc.is_in(outputs.column(ID), edges.column("output_id").combine_chunks()))
+    """The outputs that edges lead to, in their order."""
+    if not outputs.num_rows:
+        return outputs
+    wanted = {(edge["output_id"], edge["run"]) for edge in edges.select(["output_id", "run"]).to_pylist()}
+    return outputs.filter(pa.array([key(row) in wanted for row in outputs.select([ID, RUN]).to_pylist()]))
 
 
 def key(row: dict[str, Any]) -> tuple[int, str]:

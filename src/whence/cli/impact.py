@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import whence
-from whence.cli.first import SINK, first_rows
+from whence.cli.first import SINK, first_rows, key
 from whence.cli.notes import notes
 from whence.cli.options import (
     NOTHING,
@@ -66,14 +66,12 @@ def _table(screen: Screen, source: str, impact: Impact, found: int, limit: int |
         screen.line(f"no row of {source} is like that")
         return
     rows = by_id(impact.rows(source).to_pylist())
-    results = {sink: by_id(impact.outputs_of(sink).to_pylist()) for sink in impact.sinks}
-    reached = _reached(impact, results)
+    reached = _reached(impact)
     for number, row_id in enumerate(impact.ids, start=1):
         screen.line(f"{source}, row {number} of {found:,}{_life(row_id, impact)}", style="bold green")
         screen.table([own(rows.get(row_id, {ID: row_id}))], indent=2)
-        for sink, ids in reached[row_id].items():
-            lines = [results[sink][i] for i in sorted(ids)]
-            section(screen, f"reached {many(len(ids), 'result')} of {sink}", lines, limit)
+        for sink, results in reached[row_id].items():
+            section(screen, f"reached {many(len(results), 'result')} of {sink}", results, limit)
         if not reached[row_id]:
             screen.line("reached no result", style="yellow", indent=2)
         screen.line()
@@ -85,27 +83,27 @@ def _life(row_id: int, impact: Impact) -> str:
     return ", can still reach more" if row_id in impact.alive else ", can reach no more"
 
 
-def _reached(impact: Impact, results: dict[str, dict[int, Any]]) -> dict[int, dict[str, set[int]]]:
-    """The result ids that each source row reached, by sink."""
-    sinks: dict[int, list[str]] = defaultdict(list)
-    for sink, rows in results.items():
-        for output_id in rows:
-            sinks[output_id].append(sink)
-    found: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for edge in impact.edges.to_pylist():
-        for sink in sinks[edge["output_id"]]:
-            found[edge["source_id"]][sink].add(edge["output_id"])
+def _reached(impact: Impact) -> dict[int, dict[str, list[dict[str, Any]]]]:
+    """The results that each source row reached, by sink. Two sinks may use the same ids; no two share a run."""
+    results: dict[tuple[int, str], list[tuple[str, dict[str, Any]]]] = defaultdict(list)
+    for sink in impact.sinks:
+        for row in impact.outputs_of(sink).to_pylist():
+            results[key(row)].append((sink, row))
+    found: dict[int, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    edges = {(edge["output_id"], edge["run"], edge["source_id"]) for edge in impact.edges.to_pylist()}
+    for output_id, run, source_id in sorted(edges):
+        for sink, row in results[output_id, run]:
+            found[source_id][sink].append(row)
     return found
 
 
 def _csv(screen: Screen, impact: Impact) -> None:
     """One line an edge: the source row's id, the sink, the result's id, and the result's own columns."""
-    results = {sink: by_id(impact.outputs_of(sink).to_pylist()) for sink in impact.sinks}
-    reached = _reached(impact, results)
+    reached = _reached(impact)
     lines = [
-        {SOURCE_ID: row_id, SINK: sink, ID: output_id} | columns(results[sink][output_id])
+        {SOURCE_ID: row_id, SINK: sink, ID: row[ID]} | columns(row)
         for row_id in impact.ids
-        for sink, ids in reached[row_id].items()
-        for output_id in sorted(ids)
+        for sink, results in reached[row_id].items()
+        for row in results
     ]
     screen.csv(lines, columns_of([dict.fromkeys((SOURCE_ID, SINK, ID)), *lines]))

@@ -82,6 +82,10 @@ class Checkpoint:
             found += [row for row in map(json.loads, lines) if row["batchId"] == entry]
         return found
 
+    def sources(self) -> list[int]:
+        """The numbers of the sources that keep a log."""
+        return sorted(int(name) for name in self.location.at("sources").names() if name.isdigit())
+
     def initial(self, source: int) -> str | None:
         """The offsets at which a Kafka source began."""
         log = self.location.at("sources", str(source), "0")

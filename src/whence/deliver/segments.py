@@ -46,16 +46,22 @@ def of_batch(scans: Iterable[Scan], checkpoint: Checkpoint, batch: int) -> list[
     for scan in listed:
         if not scan.streaming:
             found += of_static(scan)
-    for number, scan in _numbered([s for s in listed if s.streaming], len(offsets.sources)):
-        if scan.source is None:
-            continue
+    streaming = [scan for scan in listed if scan.streaming]
+    if len(streaming) != len(offsets.sources):
+        raise CheckpointError(
+            f"the query reads {len(offsets.sources)} streams, its network {len(streaming)}",
+            hint="please report this with the output of frame.explain(True)",
+        )
+    for number, (scan, folders) in enumerate(zip(streaming, _folders(streaming, checkpoint), strict=True)):
         start = before.sources[number] if before else None
         end = offsets.sources[number]
-        if end is not None and scan.ids == "file":
-            entries = checkpoint.files(number, _entry(start) + 1, _entry(end)) if _is_file(end) else []
-            found += of_files(scan, [entry["path"] for entry in entries])
-        elif end is not None and scan.ids == "kafka":
-            begin = start or checkpoint.initial(number)
+        if scan.source is None or end is None:
+            continue
+        if scan.ids == "file" and _is_file(end):
+            paths = [f["path"] for at in folders for f in checkpoint.files(at, _entry(start) + 1, _entry(end))]
+            found += of_files(scan, list(dict.fromkeys(paths)))
+        elif scan.ids == "kafka":
+            begin = start or checkpoint.initial(folders[0])
             found += _of_kafka(scan, json.loads(begin) if begin else {}, json.loads(end))
     return _unique(found)
 
@@ -65,18 +71,19 @@ def of_static(scan: Scan) -> list[Segment]:
     return [*scan.static, *of_files(scan, list(scan.files))] if scan.source is not None else []
 
 
-def _numbered(scans: list[Scan], count: int) -> list[tuple[int, Scan]]:
-    """Each scan with the number that Spark gave its source.
+def _folders(scans: list[Scan], checkpoint: Checkpoint) -> list[list[int]]:
+    """For each scan, from left to right, the numbers of its folders in the checkpoint.
 
-    Spark numbers from left to right and counts a scan that a union reads twice once; where neither count fits, a
-    file source may be any of that kind, and is looked up in all.
+    Spark numbers the sources of a plan from left to right. A scan that a union reads twice is one source, one that a
+    join reads twice is two. Where that leaves it open which is which, every folder is looked into.
     """
-    if len(scans) == count:
-        return list(enumerate(scans))
-    once = list({scan.frame: scan for scan in scans}.values())
-    if len(once) == count:
-        return list(enumerate(once))
-    return [(number, scan) for number in range(count) for scan in once]
+    frames = list(dict.fromkeys(scan.frame for scan in scans))
+    there = checkpoint.sources()
+    if len(frames) == len(scans) or len(scans) - 1 in there:
+        return [[number] for number in range(len(scans))]
+    if max(there, default=0) < len(frames):
+        return [[frames.index(scan.frame)] for scan in scans]
+    return [there for _ in scans]
 
 
 def _is_file(offset: str) -> bool:

@@ -18,7 +18,6 @@ from whence.errors import BadInputError, RefusedError, SourceError
 from whence.frame.failures import refused
 from whence.frame.plans import check_plan
 from whence.modes import Mode
-from whence.names import ID
 from whence.network import (
     Aggregate,
     Carry,
@@ -74,7 +73,7 @@ def capture(root: Node, plain: DataFrame, mode: Mode, output_mode: str, store: S
             f"with: {payload}; without: {plain.dtypes}",
             "name the columns one by one",
         )
-    return Capture(frame.select(*(c for c in frame.columns if c != ID), ID), layout, plan, _scans(root))
+    return Capture(frame, layout, plan, _scans(root))
 
 
 def _aggregates(root: Node) -> bool:
