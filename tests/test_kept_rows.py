@@ -81,7 +81,9 @@ def test_ids_alone_of_a_keyed_source_are_missing_and_say_why(spark: SparkSession
         assert lineage.impact("people", id=2).outputs.num_rows == 1
 
 
-@pytest.mark.parametrize(("keep_for", "stay"), [(5, [2, 3]), (1, [3]), ("1 microsecond", [3]), ("7 days", [0, 1, 2, 3])])
+@pytest.mark.parametrize(
+    ("keep_for", "stay"), [(5, [2, 3]), (1, [3]), ("1 microsecond", [3]), ("7 days", [0, 1, 2, 3])]
+)
 def test_keep_for_frees_whole_batches(
     spark: SparkSession, tmp_path: Path, keep_for: str | int, stay: list[int]
 ) -> None:

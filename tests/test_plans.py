@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -136,12 +135,12 @@ def query_session(query: Any) -> SparkSession:
 
 
 @pytest.fixture
-def two_files(spark: SparkSession, tmp_path: Path) -> Iterator[DataFrame]:
+def two_files(spark: SparkSession, tmp_path: Path) -> DataFrame:
     folder = str(tmp_path / "in")
     frame = frames(spark)[0]
     frame.where("id <= 3").coalesce(1).write.parquet(folder)
     frame.where("id > 3").coalesce(1).write.mode("append").parquet(folder)
-    yield spark.readStream.schema(frame.schema).option("maxFilesPerTrigger", 1).parquet(folder)
+    return spark.readStream.schema(frame.schema).option("maxFilesPerTrigger", 1).parquet(folder)
 
 
 def stateless(frame: Any) -> Any:

@@ -103,7 +103,7 @@ def test_relocate_moves_whole_folders_only(spark: SparkSession, tmp_path: Path) 
         assert lineage.impact("reports", where="speed = 1").outputs.num_rows == 1
 
 
-ODD = ["with space", "100%", "a%20b", "day=2026-01-05", "übergröße ☂", "it's \"quoted\"", "plus+and&#"]
+ODD = ["with space", "100%", "a%20b", "day=2026-01-05", "übergröße ☂", 'it\'s "quoted"', "plus+and&#"]
 
 
 @pytest.mark.parametrize("name", ODD)

@@ -159,15 +159,18 @@ class TracedFrame:
         """Add or replace one column."""
         return self.withColumns({colName: col})
 
-    def withColumns(self, colsMap: dict[str, Column]) -> TracedFrame:
+    def withColumns(self, *colsMap: dict[str, Column]) -> TracedFrame:
         """Add or replace columns, all computed from the input."""
-        for column in colsMap.values():
+        if len(colsMap) != 1 or not isinstance(colsMap[0], dict):
+            raise BadInputError("withColumns takes one dict of name to Column", f"not {colsMap!r}")
+        (columns,) = colsMap
+        for column in columns.values():
             self._check_row_wise("withColumn", column)
-        if not any(multiplies(column) for column in colsMap.values()):
-            shown = ", ".join(f"{name} = {text_of(column)}" for name, column in colsMap.items())
-            return self._carry("withColumns", colsMap, shown=shown)
-        new = {name.lower(): column for name, column in colsMap.items()}
-        named = {name.lower(): name for name in colsMap}
+        if not any(multiplies(column) for column in columns.values()):
+            shown = ", ".join(f"{name} = {text_of(column)}" for name, column in columns.items())
+            return self._carry("withColumns", columns, shown=shown)
+        new = {name.lower(): column for name, column in columns.items()}
+        named = {name.lower(): name for name in columns}
         items = [
             expr(new.pop(c.lower()).alias(c)) if c.lower() in new else expr(F.col(quoted(c))) for c in self.columns
         ]
@@ -296,19 +299,19 @@ class TracedFrame:
         """One row for all."""
         return self.groupBy().agg(*exprs)
 
-    def dropDuplicates(self, *subset: Any) -> TracedFrame:
+    def dropDuplicates(self, subset: list[str] | None = None) -> TracedFrame:
         """One row of each set of equals; the one that stays is what contributed."""
         return self._dedup("dropDuplicates", subset)
 
     drop_duplicates = dropDuplicates
 
-    def dropDuplicatesWithinWatermark(self, *subset: Any) -> TracedFrame:
+    def dropDuplicatesWithinWatermark(self, subset: list[str] | None = None) -> TracedFrame:
         """`dropDuplicates` that forgets a row once the watermark has passed it; streams only."""
         return self._dedup("dropDuplicatesWithinWatermark", subset)
 
     def distinct(self) -> TracedFrame:
         """One row of each set of equal rows."""
-        return self._dedup("distinct", ())
+        return self._dedup("distinct", None)
 
     # -- results ---------------------------------------------------------------------------------------------------
 
@@ -406,9 +409,10 @@ class TracedFrame:
             return [expr(F.col(f"{prefix}.{quoted(name)}")) for name in names]
         return [item]
 
-    def _dedup(self, verb: str, subset: tuple[Any, ...]) -> TracedFrame:
-        given = subset[0] if len(subset) == 1 and not isinstance(subset[0], str) else list(subset)
-        columns = tuple(given or ())
+    def _dedup(self, verb: str, subset: list[str] | None) -> TracedFrame:
+        if not isinstance(subset, list | tuple | None):
+            raise BadInputError(f"{verb} takes a list of column names, not {subset!r}", hint=f'{verb}(["a", "b"])')
+        columns = tuple(subset or ())
         fields = [f for f in self.schema.fields if not columns or f.name in columns]
         within = verb == "dropDuplicatesWithinWatermark"
         bounded = within or not self.isStreaming or any("spark.watermarkDelayMs" in f.metadata for f in fields)

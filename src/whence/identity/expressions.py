@@ -59,20 +59,40 @@ def _hashable(column: Column, kind: T.DataType) -> list[Column]:
     if isinstance(kind, T.ArrayType):
         return [flag, F.size(column), F.transform(column, lambda e: F.xxhash64(*_hashable(e, kind.elementType)))]
     if isinstance(kind, T.MapType):
-        entries = F.array_sort(F.map_entries(column))
+        entries = F.array_sort(F.map_entries(column), _by_key)
         pair = T.StructType([T.StructField("key", kind.keyType), T.StructField("value", kind.valueType)])
         return _hashable(entries, T.ArrayType(pair))
     if isinstance(kind, T.FloatType | T.DoubleType):
         zero = F.lit(0.0).cast(kind)
         return [flag, F.when(F.isnan(column), F.lit(float("nan")).cast(kind)).otherwise(column + zero)]
     if isinstance(kind, T.StringType) and getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
-        return [
-            flag,
-            F.collation_key(column) if hasattr(F, "collation_key") else F.call_function("collation_key", column),
-        ]
+        return [flag, _uncollated(column, kind)]
     if isinstance(kind, T.VariantType | T.CalendarIntervalType):
         raise RefusedError(f"a key of type {kind.simpleString()} has no id", hint="cast it to a string first")
     return [flag, column]
+
+
+def _by_key(left: Column, right: Column) -> Column:
+    """The order of a map's entries: keys have one, values need not."""
+    return F.when(left["key"] < right["key"], -1).when(left["key"] > right["key"], 1).otherwise(0)
+
+
+def _uncollated(column: Column, kind: T.StringType) -> Column:
+    """A collated string as bytes that are equal where the collation holds two strings equal.
+
+    Spark has no SQL function for a collation's key. UTF8_LCASE compares lower-case code points, which `lower` gives
+    too, but for a sigma at the end of a word.
+    """
+    name = kind.collation.removesuffix("_RTRIM")
+    if name not in ("UTF8_BINARY", "UTF8_LCASE"):
+        raise RefusedError(
+            f"a key of collation {kind.collation} has no id",
+            "Spark does not tell which strings it holds equal",
+            'collate it first: F.collate("column", "UTF8_LCASE") or "UTF8_BINARY"',
+        )
+    plain = F.collate(column, "UTF8_BINARY")
+    plain = F.translate(F.lower(plain), "\u03c2", "\u03c3") if name == "UTF8_LCASE" else plain
+    return plain if name == kind.collation else F.rtrim(plain)
 
 
 def quoted(name: str) -> str:

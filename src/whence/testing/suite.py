@@ -54,10 +54,11 @@ class Check:
         engine = Engine(sources, case.mode, case.keyed, case.untraced)
         captured = engine.capture(self.folder / "first")
         self.transparent(captured, results)
-        first = self.exact(captured)
+        self.exact(captured)
+        self.read_back(engine, captured)
         if deep:
             self.as_frame(engine)
-            self.stable(engine, captured, first)
+            self.stable(engine, captured)
             self.static(engine, captured)
 
     def transparent(self, captured: Captured, plain: list[list[Any]]) -> None:
@@ -69,7 +70,7 @@ class Check:
         if not free or world is None:
             self.need(None, "results with lineage differ from plain ones", captured.sink, plain)
 
-    def exact(self, captured: Captured) -> Run:
+    def exact(self, captured: Captured) -> None:
         """The store's answer is one world: the results that there are now, and the source rows of each."""
         found = bag((repr(one.values), one.origins) for one in captured.results)
         sink = [bag(map(repr, one)) for one in captured.sink]
@@ -88,7 +89,22 @@ class Check:
             wanted = Counter((number, repr(one.values)) for number, rows in enumerate(world.batches) for one in rows)
             given = Counter((one.batch, repr(one.values)) for one in captured.results)
             self.need(wanted == given or None, "results recorded with other batches", captured.results)
-        return world
+
+    def read_back(self, engine: Engine, captured: Captured) -> None:
+        """Traced source rows are read back as they were written, and `impact` leads forward along the same edges."""
+        store = self.folder / "first" / "store"
+        reached = {origin for _, origin in captured.edges}
+        found = engine.source_rows(store)
+        for origin, row in found.items():
+            name, index = origin
+            self.need(row == dict(self.case.data[name][index]) or None, "other source rows", origin, row)
+        static = {table.name for table in self.case.network.tables() if table.static}
+        wanted = {one for one in reached if not self.case.keyed or one[0] in static}
+        self.need(set(found) == wanted or None, "source rows missing", wanted ^ set(found))
+        if reached and self.case.mode == "append":
+            origin = min(reached)
+            outputs = {output for output, one in captured.edges if one == origin}
+            self.need(engine.forward(store, origin) == outputs or None, "impact() differs from trace()", origin)
 
     def as_frame(self, engine: Engine) -> None:
         """`provenance()` as a stream delivers the same sets, each source row once, over the same files."""
@@ -99,7 +115,7 @@ class Check:
         world = self.world(lambda run: [self.pairs(rows) for rows in run.batches] == found)
         self.need(world, "provenance() differs from the oracle", batches)
 
-    def stable(self, engine: Engine, captured: Captured, first: Run) -> None:
+    def stable(self, engine: Engine, captured: Captured) -> None:
         """Another split of the same files: exact again, and what is the same result has the same id."""
         split = regrouped(self.case.split, 2)
         again = engine.capture(self.folder / "again", stages=False, together=2)

@@ -7,7 +7,7 @@ never asked whether the engine is right.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -95,7 +95,7 @@ class Engine:
             if not trace.outputs.num_rows:
                 return [], []
             edges = [(one["output_id"], known[one["source"], one["source_id"]]) for one in trace.edges.to_pylist()]
-            rows = arrow_numbers(self.sources.network, trace.outputs)
+            rows = arrow_numbers(schema(self.sources.network), trace.outputs)
             batches = trace.outputs.column(BATCH).to_pylist()
             ids = trace.outputs.column("_whence_id").to_pylist()
         origins: dict[int, set[Origin]] = {}
@@ -106,6 +106,27 @@ class Engine:
             for id, values, batch in zip(ids, rows, batches, strict=True)
         ]
         return results, edges
+
+    def source_rows(self, store: Path) -> dict[Origin, dict[str, Any]]:
+        """The source rows that `trace` reads back, each with its values; of keyed sources none can be."""
+        known, found = self.known(), {}
+        with whence.open(str(store)) as lineage:
+            trace = lineage.trace(SINK)
+            for table in self.sources.network.tables():
+                if table.name not in trace.sources or (self.keyed and not table.static):
+                    continue
+                rows = trace.rows(table.name)
+                values = arrow_numbers(table.columns, rows)
+                names = [one.name for one in table.columns]
+                for id, row in zip(rows.column("_whence_id").to_pylist(), values, strict=True):
+                    found[known[table.name, id]] = dict(zip(names, row, strict=True))
+        return found
+
+    def forward(self, store: Path, origin: Origin) -> set[int]:
+        """The results that `impact` finds for a source row."""
+        (id,) = (id for (_, id), one in self.known().items() if one == origin)
+        with whence.open(str(store)) as lineage:
+            return set(lineage.impact(origin[0], id=id).edges.column("output_id").to_pylist())
 
     def provenance(self, folder: Path) -> list[list[Result]]:
         """What `provenance()` delivers as a stream, batch by batch, over files that are there already."""
@@ -144,9 +165,9 @@ def _result(row: Payload, known: Mapping[tuple[str, int], Origin]) -> Result:
     return Result(id, tuple(values), frozenset(origins))
 
 
-def arrow_numbers(network: d.Step, table: Any) -> list[Payload]:
-    """An answer's payload in the oracle's form."""
-    columns = [[_number(value, one.kind) for value in table.column(one.name).to_pylist()] for one in schema(network)]
+def arrow_numbers(fields: Sequence[d.Field], table: Any) -> list[Payload]:
+    """An answer's columns in the oracle's form."""
+    columns = [[_number(value, one.kind) for value in table.column(one.name).to_pylist()] for one in fields]
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
 
 

@@ -20,8 +20,10 @@ _BARRED = {
     "getenv", "getvariable", "current_setting", "nextval", "currval", "current_query", "current_database",
     "current_schema", "current_schemas", "current_user", "session_user", "user", "version", "txid_current",
     "write_log", "query", "query_table", "in_search_path", "pg_typeof", "current_catalog", "current_role", "setseed",
-    "read_text", "read_blob", "random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7",
+    "read_text", "read_blob", "random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "sleep_ms", "setval", "stats",
+    "vector_type", "current_connection_id", "current_query_id", "current_transaction_id", "error",
 }  # fmt: skip
+_WHOLE = "whence_where"
 
 
 def checked(where: str, columns: Sequence[str]) -> str:
@@ -30,7 +32,7 @@ def checked(where: str, columns: Sequence[str]) -> str:
     if not text:
         raise BadInputError("the where is empty", hint=_HINT)
     node = _parsed(text)
-    for part in _walk(node["where_clause"]):
+    for part in _walk(_whole(text, node["where_clause"])):
         kind = part.get("class")
         if kind == "SUBQUERY":
             raise _bad(text, "a query inside it could read anything")
@@ -44,8 +46,9 @@ def checked(where: str, columns: Sequence[str]) -> str:
 
 
 def _parsed(text: str) -> dict[str, Any]:
+    statement_text = f"SELECT 1 FROM t WHERE {_WHOLE}({text}\n)"
     with duckdb.connect() as connection:
-        row = connection.execute("SELECT json_serialize_sql(?)", [f"SELECT 1 FROM t WHERE ({text}\n)"]).fetchone()
+        row = connection.execute("SELECT json_serialize_sql(?)", [statement_text]).fetchone()
     assert row is not None
     answer = json.loads(row[0])
     if answer.get("error"):
@@ -64,6 +67,17 @@ def _parsed(text: str) -> dict[str, Any]:
     if not plain:
         raise _bad(text, "it is more than one condition")
     return node
+
+
+def _whole(text: str, clause: dict[str, Any]) -> dict[str, Any]:
+    """The expression inside the call that it was parsed in: it must not close the call's parentheses itself."""
+    given = clause.get("arguments") or clause.get("children") or []
+    one = clause.get("class") == "FUNCTION" and clause.get("function_name") == _WHOLE and len(given) == 1
+    more = clause.get("filter") or clause.get("distinct") or (clause.get("order_bys") or {}).get("orders")
+    if not one or more or given[0].get("name"):
+        raise _bad(text, "it is not one expression")
+    expression: dict[str, Any] = given[0].get("expression", given[0])
+    return expression
 
 
 def _walk(part: Any) -> Iterator[dict[str, Any]]:
