@@ -1,4 +1,4 @@
-"""Faults, by name: each breaks one thing in identity, weave, delivery or store, and names the probe that must see it."""
+"""Faults, by name: each breaks one thing in identity, weave, delivery or store, and names the probe that sees it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from whence.frame import capture as frame_capture
 from whence.identity import expressions
 from whence.modes.listed import Listed
 from whence.names import ID
-
 from whence.testing import description as d
 from whence.trace import current, lineage, parquet
 from whence.weave import join, rules
@@ -126,9 +125,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
         patch,
         join,
         "_semi",
-        lambda original, node, left, right, weaving: original(
-            node, left, dataclasses.replace(right, tag={}), weaving
-        ),
+        lambda original, node, left, right, weaving: original(node, left, dataclasses.replace(right, tag={}), weaving),
     )
 
 
@@ -172,7 +169,9 @@ def _(patch: pytest.MonkeyPatch) -> None:
 @fault("a source row reached by two paths is listed twice", probes.against_oracle(case(probes.twice_reached())))
 def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Listed, "ids", lambda self, tag, part, at: F.sort_array(self._entries(tag, part, at)))
-    wrapped(patch, lineage, "arrow", lambda original, connection, sql: original(connection, sql.replace("DISTINCT", "")))
+    wrapped(
+        patch, lineage, "arrow", lambda original, connection, sql: original(connection, sql.replace("DISTINCT", ""))
+    )
 
 
 @fault("a kept row is the row as it was delivered", probes.kept)
@@ -251,7 +250,9 @@ def _(patch: pytest.MonkeyPatch) -> None:
     from whence.store import record
 
     patch.setattr(record, "_first_commits", lambda table: table.to_pylist())
-    wrapped(patch, lineage, "arrow", lambda original, connection, sql: original(connection, sql.replace("DISTINCT", "")))
+    wrapped(
+        patch, lineage, "arrow", lambda original, connection, sql: original(connection, sql.replace("DISTINCT", ""))
+    )
 
 
 @fault("every version of a result is its last", probes.against_oracle(case(probes.windows(), "update")))
@@ -260,9 +261,11 @@ def _(patch: pytest.MonkeyPatch) -> None:
         patch,
         lineage,
         "current_rows",
-        lambda original, run, store, condition: (sql := original(run, store, condition))
-        and sql.replace("rank()", "1 --").replace("QUALIFY 1 --", "QUALIFY 1 = 1 --").split("QUALIFY")[0]
-        + ("" if "QUALIFY" not in sql else f") WHERE ({condition}\n)"),
+        lambda original, run, store, condition: (
+            (sql := original(run, store, condition))
+            and sql.replace("rank()", "1 --").replace("QUALIFY 1 --", "QUALIFY 1 = 1 --").split("QUALIFY")[0]
+            + ("" if "QUALIFY" not in sql else f") WHERE ({condition}\n)")
+        ),
     )
 
 
@@ -284,5 +287,3 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     original = current.networks
     patch.setattr(current, "networks", lambda store: [dataclasses.replace(n, replaces=False) for n in original(store)])
-
-

@@ -24,7 +24,6 @@ SCHEMA = "id long, ts timestamp, k string, xs array<long>"
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-
 def against_oracle(*cases: Case) -> Probe:
     """The engine against the oracle, on these cases."""
 

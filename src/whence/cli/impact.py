@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import whence
-from whence.cli.first import SINK, first_rows, key
 from whence.cli.notes import notes
 from whence.cli.options import (
     NOTHING,
@@ -25,7 +24,8 @@ from whence.cli.options import (
 from whence.cli.screen import Screen, columns_of
 from whence.cli.sections import SOURCE_ID, by_id, columns, left_out, many, most, own, section
 from whence.cli.waiting import waiting
-from whence.names import ID
+from whence.names import ID, SINK
+from whence.trace.head import key
 
 if TYPE_CHECKING:
     from whence.trace import Impact
@@ -50,7 +50,7 @@ def impact(
             answer = lineage.impact(name, where=where, id=id)
         found = len(answer.ids)
         shown = most(limit) if format is Format.TABLE else most(limit, 0)
-        first = answer if shown is None else first_rows(answer, shown)
+        first = answer if shown is None else answer.head(shown)
         if format is Format.JSON:
             screen.json(first.to_dict())
         elif format is Format.CSV:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import whence
-from whence.cli.first import first_results, key
 from whence.cli.notes import notes
 from whence.cli.options import (
     NOTHING,
@@ -26,6 +25,7 @@ from whence.cli.screen import Screen, columns_of
 from whence.cli.sections import SOURCE_ID, batch, by_id, columns, left_out, many, most, own, section
 from whence.cli.waiting import waiting
 from whence.names import ID, SOURCE
+from whence.trace.head import key
 
 if TYPE_CHECKING:
     from whence.trace import Trace
@@ -50,7 +50,7 @@ def trace(
             answer = lineage.trace(name, where=where, id=id)
         found = answer.outputs.num_rows
         shown = most(limit) if format is Format.TABLE else most(limit, 0)
-        first = answer if shown is None else first_results(answer, shown)
+        first = answer if shown is None else answer.head(shown)
         if format is Format.JSON:
             screen.json(first.to_dict())
         elif format is Format.CSV:

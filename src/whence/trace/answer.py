@@ -8,8 +8,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from whence.names import ID, is_hidden
+from whence.trace import head
 from whence.trace.rows import Found, Missing, Resolver
 
 if TYPE_CHECKING:
@@ -81,11 +83,14 @@ class Answer:
 
     def _resolve(self, source: str) -> Found:
         if source not in self._found:
-            mask = pa.compute.equal(self.edges.column("source"), source)
-            ids = pa.compute.unique(self.edges.filter(mask).column("source_id")).to_pylist()
             assert self._resolver is not None
-            self._found[source] = self._resolver.resolve(source, ids)
+            self._found[source] = self._resolver.resolve(source, self._ids(source))
         return self._found[source]
+
+    def _ids(self, source: str) -> list[int]:
+        """The ids of the source rows that this answer is about."""
+        of_source = self.edges.filter(pc.equal(self.edges.column("source"), source))
+        return [int(i) for i in pc.unique(of_source.column("source_id")).to_pylist()]
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -106,10 +111,14 @@ class Trace(Answer):
     `source`, `source_id`, `run`, `batch`.
     """
 
+    def head(self, count: int) -> Trace:
+        """The first `count` results, with their edges; source rows that are left out are not read either."""
+        return head.first_results(self, count)
+
     def of(self, output_id: int) -> dict[str, list[int]]:
         """The source ids of one output row, by source."""
         found: dict[str, list[int]] = {}
-        for edge in self.edges.filter(pa.compute.equal(self.edges.column("output_id"), output_id)).to_pylist():
+        for edge in self.edges.filter(pc.equal(self.edges.column("output_id"), output_id)).to_pylist():
             found.setdefault(edge["source"], []).append(edge["source_id"])
         return {source: sorted(ids) for source, ids in found.items()}
 
@@ -121,6 +130,7 @@ class Impact(Answer):
     `outputs` has a column `_whence_sink`; `alive` holds the ids of source rows that can still reach more.
     """
 
+    source: str = ""
     ids: tuple[int, ...] = ()
     alive: frozenset[int] = frozenset()
     by_sink: dict[str, pa.Table] = field(default_factory=dict)
@@ -129,6 +139,13 @@ class Impact(Answer):
     def sinks(self) -> list[str]:
         """The sinks that were reached."""
         return sorted(sink for sink, table in self.by_sink.items() if table.num_rows)
+
+    def head(self, count: int) -> Impact:
+        """What the first `count` source rows reached; rows that are left out are not read either."""
+        return head.first_rows(self, count)
+
+    def _ids(self, source: str) -> list[int]:
+        return list(self.ids) if source == self.source else super()._ids(source)
 
     def outputs_of(self, sink: str) -> pa.Table:
         """The output rows of one sink, with exactly its columns."""

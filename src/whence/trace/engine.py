@@ -8,11 +8,10 @@ import duckdb
 import pyarrow as pa
 
 from whence.errors import BadInputError
-from whence.names import BATCH, ID, OUTPUTS
+from whence.names import BATCH, ID, OUTPUTS, RUN
 from whence.store import Store
 from whence.trace.current import Run
 
-RUN = "_whence_run"
 EDGE_SCHEMA = pa.schema(
     [
         ("output_id", pa.int64()),

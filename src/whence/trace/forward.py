@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from whence.errors import BadInputError
-from whence.names import ID
+from whence.names import ID, SINK
 from whence.store import Store
 from whence.trace.condition import checked
 from whence.trace.current import Run
@@ -17,8 +17,6 @@ from whence.trace.engine import arrow, ask, connect, text
 from whence.trace.kept import kept_rows
 from whence.trace.parquet import place, unchanged
 from whence.trace.rows import Resolver, segments_of
-
-SINK = "_whence_sink"
 
 
 def matching(store: Store, source: str, declared: dict[str, Any], where: str, resolver: Resolver) -> list[int]:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from whence.errors import BadInputError, NotFoundError
-from whence.names import BATCH, ID, OUTPUTS
+from whence.names import BATCH, ID, OUTPUTS, RUN
 from whence.store import NetworkRecord, Store, networks, open_store
 from whence.trace import forward
 from whence.trace.answer import Impact, Trace
 from whence.trace.condition import checked
 from whence.trace.current import Run, declared_sources, runs, runs_of, source_of
-from whence.trace.engine import EDGE_SCHEMA, RUN, arrow, ask, connect, current_rows, edges, quoted
+from whence.trace.engine import EDGE_SCHEMA, arrow, ask, connect, current_rows, edges, quoted
 from whence.trace.rows import Resolver, segments_of
 
 if TYPE_CHECKING:
@@ -56,6 +56,10 @@ class SourceInfo:
     event_time: str | None
     sinks: tuple[str, ...]
     segments: int
+
+
+RUN_ORDER = f"{BATCH}, {ID}, {RUN}"
+"""Answers come in the order of delivery."""
 
 
 class Lineage:
@@ -101,7 +105,7 @@ class Lineage:
         if not parts:
             outputs = pa.table({ID: pa.array([], pa.int64()), **{c: pa.nulls(0) for c in columns}})
         else:
-            outputs = ask(self._connection, " UNION ALL BY NAME ".join(parts), where)
+            outputs = ask(self._connection, f"{' UNION ALL BY NAME '.join(parts)} ORDER BY {RUN_ORDER}", where)
         if id is not None and outputs.num_rows == 0:
             raise NotFoundError(f'sink "{sink}" has no result {id}', hint="ids are the column _whence_id of an answer")
         return Trace(outputs, self._edges(found, outputs), untraced, self._resolver)
@@ -128,7 +132,7 @@ class Lineage:
         )
         alive = forward.alive(self._store, source, declared, ids, every, self._resolver)
         outputs = forward.together(by_sink)
-        return Impact(outputs, table, untraced, self._resolver, {}, tuple(ids), alive, by_sink)
+        return Impact(outputs, table, untraced, self._resolver, {}, source, tuple(ids), alive, by_sink)
 
     def sinks(self) -> list[SinkInfo]:
         """The sinks of the store."""
@@ -184,7 +188,7 @@ class Lineage:
         self._connection.register("reached", reached)
         condition = f"{ID} IN (SELECT output_id FROM reached)"
         rows = [sql for run in using if (sql := current_rows(run, self._store, condition))]
-        outputs = arrow(self._connection, " UNION ALL BY NAME ".join(rows))
+        outputs = arrow(self._connection, f"{' UNION ALL BY NAME '.join(rows)} ORDER BY {RUN_ORDER}")
         self._connection.register("standing", outputs.select([ID, RUN]))
         standing = f"SELECT r.* FROM reached r SEMI JOIN standing s ON r.output_id = s.{ID} AND r.run = s.{RUN}"
         edges_now = arrow(self._connection, f"{standing} ORDER BY output_id, source_id")

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from whence.names import ID
+from whence.names import ID, RUN
 
 if TYPE_CHECKING:
-    from whence.trace import Impact, Trace
-
-RUN = "_whence_run"
-SINK = "_whence_sink"
+    from whence.trace.answer import Impact, Trace
 
 
 def first_results(trace: Trace, count: int) -> Trace:
