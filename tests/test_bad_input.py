@@ -182,7 +182,7 @@ STEPS: dict[str, Case] = {
 WRITERS: dict[str, Case] = {
     "unknown mode": (lambda g: g.noop(mode="lists"), BadInputError, 'unknown mode "lists"', "auto"),
     "live": (lambda g: g.noop(live=True), RefusedError, "live", "impact"),
-    "no name": (lambda g: g.noop(name=None).start(), BadInputError, "need a name", "queryName"),
+    "no sink name": (lambda g: g.noop(name=None).start(), BadInputError, "need a name", "queryName"),
     "unknown output mode": (lambda g: g.noop().outputMode("all"), BadInputError, '"all"', "append"),
     "unknown format": (lambda g: g.writer().format("avroo").start(), RefusedError, '"avroo"', "foreachBatch"),
     "memory sink": (lambda g: g.writer().format("memory").start(), RefusedError, "memory", "to_spark"),
@@ -198,12 +198,6 @@ WRITERS: dict[str, Case] = {
     ),
     "table in update mode": (
         lambda g: g.writer(g.groups).outputMode("update").toTable("t"), BadInputError, "table", "foreachBatch"
-    ),
-    "complete mode without groups": (
-        lambda g: g.noop().outputMode("complete").start(), BadInputError, "complete", "append"
-    ),
-    "append mode of unbounded groups": (
-        lambda g: g.noop(g.groups).start(), BadInputError, "append", "watermark"
     ),
     "no path": (lambda g: g.writer().format("parquet").start(), BadInputError, "parquet needs a path", "start("),
     "no checkpoint": (
@@ -255,6 +249,17 @@ def test_bad_input_is_refused_before_the_query_starts(given: Given, case: Case) 
     assert str(caught.value).startswith(caught.value.primary)
     assert not given.spark.streams.active
     assert not (given.folder / "checkpoint").exists()
+
+
+def test_what_spark_refuses_whence_refuses(given: Given, tmp_path: Path) -> None:
+    """An output mode that does not fit the network is Spark's refusal, said as one of ours."""
+    for number, (frame, mode) in enumerate([(given.stream, "complete"), (given.groups, "append")]):
+        writer = given.noop(frame, store=tmp_path / "lineage").outputMode(mode)
+        with pytest.raises(BadInputError, match=f"in {mode} mode") as caught:
+            writer.option("checkpointLocation", str(tmp_path / f"checkpoint-{number}")).start()
+        assert "aggregations" in caught.value.detail
+        assert "watermark" in caught.value.hint
+        assert not given.spark.streams.active
 
 
 def test_a_query_name_is_used_once_at_a_time(given: Given, tmp_path: Path) -> None:
@@ -330,7 +335,6 @@ NOT_SQL = {
     "an open comment": "speed = 1 /* and",
     "a comment over the rest": "speed = 1) -- ",
     "an open string": "speed = 'x",
-    "a statement alone": "attach 'x.db'",
 }
 NO_FILES = {
     "a table function": "read_csv('/etc/passwd') is not null",
@@ -338,6 +342,7 @@ NO_FILES = {
     "a glob": "glob('/*') is not null",
     "an aggregate": "count(*) > 1",
     "an unknown function": "no_such_function(speed)",
+    "a statement that looks like a cast": "attach 'x.db'",
     "types": "speed = 'fast'",
 }
 
@@ -389,7 +394,7 @@ def test_honest_conditions_are_taken(lineage: whence.Lineage) -> None:
     for where in (
         "speed = 2", "SPEED = 2 -- the second", "(speed = 2)", "(speed = 2) or (speed = 2)", "speed between 2 and 2",
         "speed in (2, 99)", "speed::varchar like '2%'", "case when speed = 2 then true end", '"speed" = 2 /* yes */',
-        "list_contains([2], speed)", "len(list_filter([2], x -> x = speed)) = 1", "ts < now() and speed = 2",
+        "list_contains([2], speed)", "len(list_filter([2], lambda x: x = speed)) = 1", "ts < now() and speed = 2",
     ):  # fmt: skip
         trace = lineage.trace("results", where=where)
         assert trace.outputs.column("speed").to_pylist() == [2], where
@@ -438,6 +443,9 @@ def test_what_the_store_does_not_hold_is_named(lineage: whence.Lineage, spark: S
     with pytest.raises(NotFoundError, match='"reports" has no row 7') as caught:
         lineage.impact("reports", id=7)
     assert caught.value.hint
+    (edge,) = lineage.trace("results", where="speed = 1").edges.to_pylist()
+    assert lineage.impact("reports", where="speed = 1", id=edge["source_id"]).ids == (edge["source_id"],)
+    assert lineage.impact("reports", where="speed = 2", id=edge["source_id"]).ids == ()
     with pytest.raises(BadInputError, match="impact of what"):
         lineage.impact("reports")
     with pytest.raises(BadInputError, match='no table "result"') as caught:

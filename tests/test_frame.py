@@ -66,7 +66,10 @@ CALLS: dict[str, Call] = {
     "sort, a name": lambda a, b: a.sort("v", "id"),
     "sort, Columns": lambda a, b: a.sort(F.desc_nulls_first("v"), F.asc("id")),
     "sort, a list": lambda a, b: a.sort(["v", "id"], ascending=[False, True]),
-    "orderBy, a position": lambda a, b: a.orderBy(-1 * 1),
+    "sort, a position behind Whence's own columns": lambda a, b: (
+        a.withColumn("n", F.col("id") % 3).withColumn("m", -F.col("id")).sort(6, -7).limit(2)
+    ),
+    "orderBy, a position": lambda a, b: a.withColumn("n", F.col("id") % 3).orderBy(-6, 1, ascending=True).limit(1),
     "sortWithinPartitions": lambda a, b: a.sortWithinPartitions("v"),
     "limit": lambda a, b: a.sort("id").limit(2),
     "limit, none": lambda a, b: a.limit(0),
@@ -97,13 +100,17 @@ CALLS: dict[str, Call] = {
     "explode_outer": lambda a, b: a.select("id", F.explode_outer("xs").alias("x")),
     "posexplode": lambda a, b: a.select("id", F.posexplode("xs").alias("p", "x")),
     "posexplode_outer": lambda a, b: a.select("*", F.posexplode_outer("xs")),
-    "explode, a map": lambda a, b: (
-        a.select("id", F.explode(F.create_map("k", "v", F.lit("z"), "v")).alias("key", "value")).where("id < 4")
-        if False
-        else a.where("id < 4").select("id", F.explode(F.create_map("k", "v", F.lit("z"), "v")).alias("key", "value"))
+    "explode, a map": lambda a, b: a.where("id < 4").select(
+        "id", F.explode(F.create_map("k", "v", F.lit("z"), "v")).alias("key", "value")
     ),
-    "explode, computed": lambda a, b: a.select("id", F.explode(F.array("v", F.col("v") + 1)).alias("x")),
-    "explode, in SQL": lambda a, b: a.selectExpr("id", "explode(xs) as x"),
+    "explode, computed": lambda a, b: a.select("id", F.explode(F.array("v", F.abs("v"))).alias("x")),
+    "explode, a literal that is a column's name": lambda a, b: a.select(
+        "id", F.explode(F.array(F.lit("k"), F.col("k")))
+    ),
+    "explode, in several steps": lambda a, b: a.withColumn("more", F.array(F.col("v") + 1, F.col("v"))).select(
+        "id", F.explode("more")
+    ),
+    "explode, in SQL": lambda a, b: a.selectExpr("id", "explode(filter(xs, x -> x > 1 or x is null)) as x"),
     "explode, withColumn": lambda a, b: a.withColumn("x", F.explode("xs")).where("x > 1"),
     "explode, twice": lambda a, b: a.select("id", "xs", F.explode("xs").alias("x")).select("id", "x", F.explode("xs")),
     "window": lambda a, b: a.select("id", F.window("ts", "1 minute").alias("w")),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import reports
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -142,6 +143,21 @@ def test_a_stateless_step_may_change(spark: SparkSession, tmp_path: Path) -> Non
         assert lineage.trace("results", where="twice = 24").edges.num_rows == 1
         assert lineage.to_spark(spark, "outputs", sink="results").count() == 7
     assert rows == {(0, None), (1, None), (2, None), (3, None), (11, 22), (12, 24), (13, 26)}
+
+
+def test_a_changed_network_that_delivered_nothing_yet_is_asked(spark: SparkSession, tmp_path: Path) -> None:
+    """Between a restart with a column more and its first commit, the column is there and empty."""
+    reports.write(tmp_path / "in", 0)
+    _start(reports.stream(spark, tmp_path / "in").select("speed"), tmp_path)
+    reports.write(tmp_path / "in", 1)
+    broken = reports.stream(spark, tmp_path / "in").selectExpr("speed", "raise_error('broken') as twice")
+    with pytest.raises(StreamingQueryException, match="broken"):
+        _start(broken.withColumn("twice", F.col("twice").cast("int")), tmp_path)
+    with whence.open(tmp_path / "lineage") as lineage:
+        trace = lineage.trace("results")
+        assert trace.outputs.column("twice").to_pylist() == [None] * reports.ROWS
+        assert lineage.trace("results", where="speed = 2").edges.num_rows == 1
+        assert lineage.to_spark(spark, "outputs", sink="results").where("twice is null").count() == reports.ROWS
 
 
 def test_a_folder_that_a_plain_stream_wrote_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from pyspark.sql import functions as F
 
 import whence
 from whence.errors import SourceError, StoreError
-from whence.names import BATCHES, BATCHES_SCHEMA, FORMAT_VERSION, MARKER
-from whence.store import Store, batch_rows, now, open_store
+from whence.names import BATCHES, BATCHES_SCHEMA, FORMAT_VERSION, MARKER, NETWORKS, NETWORKS_SCHEMA
+from whence.store import NetworkRecord, Store, batch_rows, now, open_store
 
 
 def _row(run: str, batch: int, **values: Any) -> dict[str, Any]:
@@ -63,6 +63,16 @@ def test_what_is_not_a_store_is_refused(tmp_path: Path, make: Callable[[Path], N
     assert detail in caught.value.detail
     assert ".lineage(" in caught.value.hint
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["a%20b", "[x]", "{a,b}", "all*", "what?", "back\\slash"])
+def test_a_path_that_means_something_else_is_refused(tmp_path: Path, name: str) -> None:
+    """Wildcards, brackets and percent escapes in a store's path would be misread by one tool or another: by name."""
+    for create in (False, True):
+        with pytest.raises(StoreError, match="cannot be the folder of a store") as caught:
+            open_store(tmp_path / name / "lineage", create=create)
+        assert "choose a folder" in caught.value.hint
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("make", [_files, Path.touch], ids=["a folder of other things", "a file"])
@@ -240,6 +250,22 @@ def test_a_checkpoint_that_is_deleted_starts_a_new_run(spark: SparkSession, tmp_
             assert trace.edges.num_rows == trace.outputs.num_rows == 2 * reports.ROWS
     assert seen[0][0] != seen[1][0]
     assert seen[0][1].equals(seen[1][1])
+
+
+def test_a_run_owns_a_name_from_its_first_commit_on(tmp_path: Path) -> None:
+    """A query, or an overwrite, that died before it committed anything takes nothing away from the run before it."""
+    store = open_store(tmp_path, create=True)
+    layout = {"payload": [], "ids": {}, "kept": {}, "kinds": {}}
+    declared = {"untraced": [], "sources": {}, "text": "source"}
+    for run in ("old", "new"):
+        record = NetworkRecord(run, "results", 1, now(), "listed", "append", True, True, declared, layout, "", "")
+        store.append(NETWORKS, [record.to_row()], NETWORKS_SCHEMA, (run, 1))
+        if run == "old":
+            _append(store, _row(run, 0))
+    with whence.open(tmp_path) as lineage:
+        assert lineage.sinks()[0].runs == ("old",)
+        _append(store, _row("new", 0))
+        assert lineage.sinks()[0].runs == ("new",)
 
 
 def test_static_writes_append_or_overwrite(spark: SparkSession, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from whence.deliver.sinks import FileSink
 from whence.store import Location, Store
 
 SCHEMA = "ts timestamp, car_id bigint, speed int"
-START = datetime(2026, 1, 5, 8, tzinfo=UTC)
+START = datetime(2026, 1, 5, 8, 0, 20, tzinfo=UTC)
 FILES = 4
 
 POINTS = ["begin", "write", "files", "commit", "stage", "one move", "moves", "sink", "checkpoint"]

@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 import whence
 from whence.deliver.batch import Delivery
 from whence.deliver.sinks import Committed, FileSink
-from whence.store import Store
+from whence.store import Store, batch_rows, open_store
 
 SLOW = int(os.environ.get("WHENCE_CRASHES", "30"))
 Kill = Callable[[Setting], Setting]
@@ -44,6 +44,8 @@ def calm(spark: SparkSession, source: str, tmp_path_factory: pytest.TempPathFact
         if network not in known:
             known[network] = Setting(network, source, str(tmp_path_factory.mktemp(network)))
             query.finish(spark, known[network])
+            counts = [row["rows"] for row in batch_rows(open_store(known[network].lineage))]
+            assert all(counts[1 : query.FILES]), "a crash in an empty batch shows little"
         return known[network]
 
     return run

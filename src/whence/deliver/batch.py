@@ -132,6 +132,5 @@ def clear_attempts(store: Store, run: str) -> None:
     for name in dead:
         log.info("removing %s of an attempt that was never committed", name)
         folder.at(name).remove()
-    table = store.table(OUTPUTS, run) if dead else None
-    if table is not None:
-        table.repair()
+    if dead:
+        store.forget_missing(run)

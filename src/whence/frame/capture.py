@@ -16,7 +16,7 @@ import whence
 from whence.deliver.segments import Scan, kafka_segment
 from whence.errors import BadInputError, RefusedError, SourceError
 from whence.frame.failures import refused
-from whence.frame.plans import check_plan
+from whence.frame.plans import check_plan, check_watermarks, explained
 from whence.modes import Mode
 from whence.network import (
     Aggregate,
@@ -73,6 +73,8 @@ def capture(root: Node, plain: DataFrame, mode: Mode, output_mode: str, store: S
             f"with: {payload}; without: {plain.dtypes}",
             "name the columns one by one",
         )
+    if plain.isStreaming:
+        check_watermarks(plan, explained(frame))
     return Capture(frame, layout, plan, _scans(root))
 
 

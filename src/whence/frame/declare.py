@@ -47,11 +47,14 @@ def source(
     for how long. A different `salt` gives different ids, should those of two segments ever overlap.
     """
     if not isinstance(df, DataFrame):
-        raise BadInputError(f"whence.source takes a DataFrame, not {type(df).__name__}")
+        raise BadInputError(
+            f"whence.source takes a DataFrame, not {type(df).__name__}",
+            hint='such as spark.read.parquet("in/")',
+        )
     if not name or not isinstance(name, str):
         raise BadInputError("a source needs a name", hint='whence.source(df, "reports")')
     if keep not in ("ids", "rows"):
-        raise BadInputError(f'unknown keep "{keep}"', 'there are "ids" and "rows"')
+        raise BadInputError(f'unknown keep "{keep}"', 'there are "ids" and "rows"', 'leave it out, or keep="rows"')
     keys = (key,) if isinstance(key, str) else tuple(key or ())
     leaf = _leaf(df, name)
     _check_columns(df, name, event_time, keys, tuple(columns or ()))
@@ -113,13 +116,15 @@ def _check_columns(
 
 def _ids(df: DataFrame, name: str, leaf: str, keys: tuple[str, ...], ids: IdKind | None) -> IdKind:
     if ids not in (None, "file", "kafka", "rate", "key"):
-        raise BadInputError(f'unknown ids "{ids}"', "there are file, kafka, rate, key")
+        raise BadInputError(
+            f'unknown ids "{ids}"', "there are file, kafka, rate, key", "leave it out where Whence can tell"
+        )
     if ids == "key" and not keys:
         raise SourceError(f'source "{name}" has no key', hint='name its columns: key="id"')
     if keys and ids in (None, "key"):
         return "key"
     if keys:
-        raise SourceError(f'source "{name}": key= and ids="{ids}" contradict each other')
+        raise SourceError(f'source "{name}": key= and ids="{ids}" contradict each other', hint="leave one out")
     detected = ids or _detected(df, leaf)
     if detected is None:
         raise SourceError(
@@ -149,7 +154,11 @@ def _check_coordinates(df: DataFrame, name: str, kind: IdKind) -> None:
     needed = {"kafka": ("topic", "partition", "offset"), "rate": ("value",)}.get(kind, ())
     missing = [column for column in needed if column not in df.columns]
     if missing:
-        raise SourceError(f'source "{name}": ids="{kind}" needs column {missing[0]}', f"it has {', '.join(df.columns)}")
+        raise SourceError(
+            f'source "{name}": ids="{kind}" needs column {missing[0]}',
+            f"it has {', '.join(df.columns)}",
+            'keep that column, or declare key="id"',
+        )
     if kind == "file" and not _has_row_index(df):
         raise SourceError(f'source "{name}": its files tell no row index', "only Parquet files do", 'declare key="id"')
 
@@ -160,4 +169,4 @@ def _check_keep_for(keep_for: str | int | None) -> None:
     if isinstance(keep_for, str) and not duration(keep_for):
         raise BadInputError(f'keep_for "{keep_for}" is not a time', hint='"7 days", "12 hours", or a number of rows')
     if isinstance(keep_for, int) and keep_for <= 0:
-        raise BadInputError(f"keep_for {keep_for} keeps nothing")
+        raise BadInputError(f"keep_for {keep_for} keeps nothing", hint='"7 days", "12 hours", or a number of rows')

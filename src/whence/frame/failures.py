@@ -63,6 +63,15 @@ def refused(step: str, error: PySparkException) -> RefusedError:
     )
 
 
+def not_started(output_mode: str, error: AnalysisException) -> BadInputError:
+    """For a query that Spark refuses as a whole when it is started."""
+    return BadInputError(
+        f"Spark does not start the query in {output_mode} mode",
+        _first_line(error),
+        "give groups a watermark (.withWatermark), or choose another outputMode: append, update or complete",
+    )
+
+
 def _first_line(error: Exception) -> str:
     text = re.sub(rf"{REFERENCE}\d+_", "", str(error).split("SQLSTATE")[0].split("\n")[0])
     return re.sub(r"\s+", " ", text).strip()

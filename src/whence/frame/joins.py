@@ -27,7 +27,7 @@ def side(other: Any) -> tuple[Node, DataFrame]:
         return other._node, other._plain
     if isinstance(other, DataFrame):
         return Untraced(columns=tuple(other.columns), streaming=other.isStreaming, frame=other), other
-    raise BadInputError(f"join takes a frame, not {type(other).__name__}")
+    raise BadInputError(f"join takes a frame, not {type(other).__name__}", hint="a TracedFrame or a DataFrame")
 
 
 def plain_of(other: Any) -> DataFrame:
@@ -39,15 +39,21 @@ def join(left: Node, left_plain: DataFrame, right: Node, right_plain: DataFrame,
     """The join step, or a refusal where the set of contributing rows could not be exact."""
     kind = _HOW.get((how or "inner").lower().replace("_", ""))
     if kind is None:
-        raise BadInputError(f'unknown join type "{how}"', f"there are {', '.join(sorted(_HOW))}")
+        raise BadInputError(
+            f'unknown join type "{how}"', f"there are {', '.join(sorted(_HOW))}", "leave it out for inner"
+        )
     conditions = [] if on is None else list(on) if isinstance(on, list | tuple) else [on]
     using = tuple(c for c in conditions if isinstance(c, str))
     given = tuple(expr(c) for c in conditions if isinstance(c, Column))
     if len(using) + len(given) != len(conditions) or (using and given):
-        raise BadInputError("join takes column names or conditions", f"on was {on!r}")
+        raise BadInputError("join takes column names or conditions", f"on was {on!r}", 'on="id" or on=a.id == b.id')
     for condition in given:
         if over_window(condition.text) or subquery(condition.text):
-            raise RefusedError("a join condition that reads other rows is not traced", f"in {condition}")
+            raise RefusedError(
+                "a join condition that reads other rows is not traced",
+                f"in {condition}",
+                "join with those rows in a step of its own",
+            )
     both = left_plain.isStreaming and right_plain.isStreaming
     _check_semi(kind, using, right, both)
     span = _span(left_plain, right_plain, using, given) if both else 0

@@ -10,11 +10,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from whence.errors import RefusedError
+from whence.frame.plans import analyzed
 from whence.frame.texts import bare, call_argument, generator_of, has_window, text_of, window_of
 from whence.names import POSITION
 from whence.network import Expr, Multiplier, Node, Project
 
-_SAFE = re.compile(r"^[\w\s.,()`'+*/\[\]=|-]*$")
+_NAME = re.compile(r"^(\w+|`[^`]+`)(\.(\w+|`[^`]+`))*$")
 
 
 def project(below: Node, frame: DataFrame, items: list[Expr]) -> Project:
@@ -44,17 +45,28 @@ def _exploding(below: Node, frame: DataFrame, items: list[Expr], at: int) -> Pro
     if generator.startswith("pos"):
         return Project((below,), items=tuple(items), multiplier="posexplode", column=output[0], at=at)
     argument, _ = call_argument(item.text)
-    if isinstance(item.value, Column) and not _SAFE.match(argument):
+    try:
+        same = _NAME.match(argument) or _reads_back(frame, cast(Column, item.value), generator, argument, output)
+    except AnalysisException:
+        same = False
+    if not same:
         raise RefusedError(f"{generator} of an expression that cannot be read back", f"in {item}", hint)
     again = F.posexplode_outer if generator == "explode_outer" else F.posexplode
     positioned = again(F.expr(argument)).alias(POSITION, *output)
-    try:
-        types = [field.dataType for field in frame.select(positioned).schema.fields[1:]]
-    except AnalysisException as error:
-        raise RefusedError(f"{generator} of an expression that cannot be read back", f"in {item}", hint) from error
-    if types != [field.dataType for field in frame.select(cast(Column, item.value)).schema.fields]:
-        raise RefusedError(f"{generator} of an expression that cannot be read back", f"in {item}", hint)
     return Project((below,), items=tuple(items), multiplier="explode", column=output[0], at=at, positioned=positioned)
+
+
+def _reads_back(frame: DataFrame, value: Column, generator: str, argument: str, output: list[str]) -> bool:
+    """Whether the text of an explode's argument, read as SQL, is that argument: Spark makes one plan of both."""
+    again = getattr(F, generator)(F.expr(argument)).alias(*output)
+    first, second = (_unnumbered(analyzed(frame.select(column))) for column in (value, again))
+    return first == second
+
+
+def _unnumbered(plan: str) -> str:
+    """A plan with the ids of its expressions replaced by their order."""
+    seen: dict[str, str] = {}
+    return re.sub(r"#\d+", lambda found: seen.setdefault(found.group(), f"#{len(seen)}"), plan)
 
 
 def _windowing(below: Node, frame: DataFrame, items: list[Expr], at: int) -> Project:

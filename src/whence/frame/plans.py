@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import re
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ _MIXING = (
     "TransformWithStateInPySpark", "MapPartitions", "TypedFilter", "WindowGroupLimit", "RecursiveCTE",
 )  # fmt: skip
 _OPERATOR = re.compile(r"^[\s:+|!*'~-]*\s*([A-Z]\w+)", re.M)
+_PYTHON_AGGREGATE = re.compile(r"\b(AggregateInPandas|ArrowAggregate\w*)\b")
 _SUBQUERY = re.compile(r"(scalar-subquery|exists|list|in|lateral-subquery)#\d+")
 
 
@@ -66,7 +68,14 @@ def check_plan(root: Node) -> str:
     declared: Counter[str] = fold(root, lambda node, below: sum(below, _allowed(node, frames)))
     if operators(whole) - declared:
         fold(root, lambda node, below: _check_step(node, frames))
-    return explained(whole)
+    plan = explained(whole)
+    if _PYTHON_AGGREGATE.search(plan):
+        raise RefusedError(
+            "an aggregate in Python is not traced",
+            "Spark runs it beside no other aggregate, and so not beside the rows' ids",
+            "use Spark's own aggregates, or a scalar function of F.collect_list(...)",
+        )
+    return plan
 
 
 def _check_step(node: Node, frames: dict[int, DataFrame]) -> None:
@@ -96,3 +105,47 @@ def _allowed(node: Node, frames: dict[int, DataFrame]) -> Counter[str]:
         return Counter({"Deduplicate": 1, "DeduplicateWithinWatermark": 1, "Distinct": 1})
     assert isinstance(node, Carry | Union)
     return Counter()
+
+
+_TREE = re.compile(r"^([\s:+-]*)([~*!']*)(\w+)(.*)$")
+_BELOW = ("Filter", "Join", "Generate", "Expand")
+
+
+def watermarked(plan: str) -> list[list[str]]:
+    """For each watermark of an optimised plan, what drops or multiplies a stream's rows before the watermark sees them.
+
+    Spark marks the operators of a stream with `~`.
+    """
+    text = plan[plan.find("== Optimized Logical Plan ==") : plan.find("== Physical Plan ==")]
+    lines = [match.groups() for match in map(_TREE.match, text.splitlines()) if match]
+    found = []
+    for at, (indent, _, operator, _) in enumerate(lines):
+        if operator == "EventTimeWatermark":
+            depth = len(indent)
+            below = list(itertools.takewhile(lambda line: len(line[0]) > depth, lines[at + 1 :]))  # noqa: B023
+            found.append([_plainly(name, rest) for _, mark, name, rest in below if name in _BELOW and "~" in mark])
+    return found
+
+
+def _plainly(operator: str, rest: str) -> str:
+    """An operator's line without numbers of expressions and order of conjuncts."""
+    if operator in ("Generate", "Expand"):
+        return operator
+    if operator == "Join":
+        return f"{operator} {rest.split()[0].rstrip(',').replace('LeftSemi', 'Inner')}"
+    words = re.sub(r"#\d+L?|-T\d+ms|[()]", " ", rest).split()
+    return " ".join([operator, *sorted(words)])
+
+
+def check_watermarks(plain: str, woven: str) -> None:
+    """Refuse a network whose watermarks would see other rows with tags than without.
+
+    Spark moves filters below `withWatermark`, so what a watermark sees is the optimiser's decision.
+    """
+    without, within = watermarked(plain), watermarked(woven)
+    if without != within:
+        raise RefusedError(
+            "a watermark would see other rows with lineage than without",
+            f"Spark moves filters below withWatermark; without: {without}; with: {within}",
+            "write the filters that should come first in front of withWatermark, or before groupBy",
+        )

@@ -62,7 +62,7 @@ class Passing:
             if node.verb == "withColumns":
                 changed = {str(name) for name in dict(node.args[0])}  # type: ignore[call-overload]
             elif node.verb in ("fillna", "replace"):
-                changed = {str(name) for name in dict(node.options)["subset"]}  # type: ignore[attr-defined]
+                changed = {str(name).replace("`", "") for name in dict(node.options)["subset"]}  # type: ignore[attr-defined]
             return cls(frozenset(kept - changed))
         if isinstance(node, Project):
             plain = {item.text.replace("`", "") for item in node.items}

@@ -116,10 +116,18 @@ def _files(target: Target, kind: str, options: dict[str, str], plain: DataFrame)
         )
     unknown = [c for c in target.partition_by if c not in plain.columns]
     if unknown:
-        raise BadInputError(f'partition column "{unknown[0]}" not found', f"the result has {', '.join(plain.columns)}")
+        raise BadInputError(
+            f'partition column "{unknown[0]}" not found',
+            f"the result has {', '.join(plain.columns)}",
+            "partitionBy names columns of the result",
+        )
     rest = [f for f in plain.schema.fields if f.name not in target.partition_by]
     if kind == "text" and not (len(rest) == 1 and isinstance(rest[0].dataType, T.StringType)):
-        raise SinkError("a text sink takes one string column", f"the result has {', '.join(plain.columns)}")
+        raise SinkError(
+            "a text sink takes one string column",
+            f"the result has {', '.join(plain.columns)}",
+            "select one, cast to string",
+        )
     return FileSink(kind, place.uri, options, target.partition_by)
 
 

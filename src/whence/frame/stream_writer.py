@@ -8,11 +8,13 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from whence.deliver.batch import Delivery
 from whence.errors import BadInputError, CheckpointError, RefusedError
 from whence.frame.capture import capture, named, options_of, record
+from whence.frame.failures import not_started
 from whence.frame.restart import check_restart
 from whence.frame.stream_sinks import TEMPORARY, Target, sink_of
 from whence.modes import choose
@@ -77,7 +79,9 @@ class TracedStreamWriter:
     def outputMode(self, outputMode: str) -> TracedStreamWriter:
         """append, update or complete."""
         if outputMode.lower() not in ("append", "update", "complete"):
-            raise BadInputError(f'unknown output mode "{outputMode}"', "there are append, update, complete")
+            raise BadInputError(
+                f'unknown output mode "{outputMode}"', "there are append, update, complete", "leave it out for append"
+            )
         self._target.output_mode = outputMode.lower()
         return self
 
@@ -86,6 +90,10 @@ class TracedStreamWriter:
         flat = cols[0] if len(cols) == 1 and isinstance(cols[0], list | tuple) else cols
         self._target.partition_by = tuple(flat)
         return self
+
+    def clusterBy(self, *cols: Any) -> TracedStreamWriter:
+        """Not with lineage."""
+        raise RefusedError("clusterBy is not traced", "no sink with lineage writes clustered tables", "use partitionBy")
 
     def queryName(self, queryName: str) -> TracedStreamWriter:
         """The query's name, and the results' name in the store unless `.lineage(name=...)` says another."""
@@ -179,7 +187,10 @@ class TracedStreamWriter:
             writer = writer.queryName(self._query_name)
         if self._trigger:
             writer = writer.trigger(**self._trigger)
-        return writer.start()
+        try:
+            return writer.start()
+        except AnalysisException as error:
+            raise not_started(output_mode, error) from error
 
     def _plain_start(self) -> StreamingQuery:
         writer = self._plain.writeStream.outputMode(self._target.output_mode)

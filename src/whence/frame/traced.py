@@ -162,7 +162,7 @@ class TracedFrame:
     def withColumns(self, *colsMap: dict[str, Column]) -> TracedFrame:
         """Add or replace columns, all computed from the input."""
         if len(colsMap) != 1 or not isinstance(colsMap[0], dict):
-            raise BadInputError("withColumns takes one dict of name to Column", f"not {colsMap!r}")
+            raise BadInputError("withColumns takes one dict of name to Column", f"not {colsMap!r}", '{"x": F.col("y")}')
         (columns,) = colsMap
         for column in columns.values():
             self._check_row_wise("withColumn", column)
@@ -191,7 +191,11 @@ class TracedFrame:
     def toDF(self, *cols: str) -> TracedFrame:
         """Rename all columns."""
         if len(cols) != len(self.columns):
-            raise BadInputError(f"toDF got {len(cols)} names for {len(self.columns)} columns")
+            raise BadInputError(
+                f"toDF got {len(cols)} names for {len(self.columns)} columns",
+                f"the input has {', '.join(self.columns)}",
+                "name each of them",
+            )
         return self.select(*(F.col(quoted(old)).alias(new) for old, new in zip(self.columns, cols, strict=True)))
 
     def to(self, schema: T.StructType) -> TracedFrame:
@@ -237,13 +241,13 @@ class TracedFrame:
 
     def sort(self, *cols: Any, **kwargs: Any) -> TracedFrame:
         """Sort rows; on streams Spark allows it in complete mode only."""
-        return self._carry("sort", *cols, **kwargs)
+        return self._carry("sort", *self._sorting(cols), **kwargs)
 
     orderBy = sort
 
     def sortWithinPartitions(self, *cols: Any, **kwargs: Any) -> TracedFrame:
         """Sort each partition."""
-        return self._carry("sortWithinPartitions", *cols, **kwargs)
+        return self._carry("sortWithinPartitions", *self._sorting(cols), **kwargs)
 
     def limit(self, num: int) -> TracedFrame:
         """Keep the first rows; which ones is Spark's choice, and what is kept is traced."""
@@ -396,7 +400,7 @@ class TracedFrame:
 
     def _item(self, value: Any) -> Expr:
         if not isinstance(value, str | Column):
-            raise BadInputError(f"select takes names and Columns, not {value!r}")
+            raise BadInputError(f"select takes names and Columns, not {value!r}", hint="a constant is F.lit(value)")
         return expr(value)
 
     def _expanded(self, item: Expr) -> list[Expr]:
@@ -448,9 +452,18 @@ class TracedFrame:
         result = TracedFrame(replace(self._node, **facts), self._plain, self._scope, self._sides)
         return result
 
+    def _sorting(self, cols: tuple[Any, ...]) -> list[Any]:
+        """Columns to sort by; a position counts the user's columns, not those of a woven frame."""
+        flat = list(cols[0]) if len(cols) == 1 and isinstance(cols[0], list) else list(cols)
+        for number, col in enumerate(flat):
+            if isinstance(col, int) and not isinstance(col, bool) and 0 < abs(col) <= len(self.columns):
+                flat[number] = F.col(quoted(self.columns[abs(col) - 1]))
+                flat[number] = flat[number].desc() if col < 0 else flat[number]
+        return flat
+
     def _subset(self, subset: Any) -> list[str]:
         if subset is None:
-            return self.columns
+            return [name if name.isidentifier() else quoted(name) for name in self.columns]
         return [subset] if isinstance(subset, str) else list(subset)
 
     def _check_row_wise(self, verb: str, *values: Any) -> None:

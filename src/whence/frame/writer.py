@@ -71,7 +71,11 @@ class TracedWriter:
         """append, overwrite, ignore or errorifexists."""
         if saveMode is not None:
             if saveMode.lower() not in _MODES:
-                raise BadInputError(f'unknown save mode "{saveMode}"', f"there are {', '.join(sorted(_MODES))}")
+                raise BadInputError(
+                    f'unknown save mode "{saveMode}"',
+                    f"there are {', '.join(sorted(_MODES))}",
+                    "leave it out for error",
+                )
             self._mode = "error" if saveMode.lower() in ("errorifexists", "default") else saveMode.lower()
         return self
 
@@ -93,6 +97,10 @@ class TracedWriter:
         """Buckets, for tables."""
         return self._noted("bucketBy", numBuckets, col, *cols)
 
+    def clusterBy(self, *cols: Any) -> TracedWriter:
+        """Clustering, for tables whose format has it."""
+        return self._noted("clusterBy", *cols)
+
     def sortBy(self, col: Any, *cols: Any) -> TracedWriter:
         """Order within buckets."""
         return self._noted("sortBy", col, *cols)
@@ -108,9 +116,9 @@ class TracedWriter:
         target = path or next((v for k, v in self._options.items() if k.lower() == "path"), None)
         self._finish(lambda writer: writer.save(path), exists=_folder(target))
 
-    def parquet(self, path: str, mode: str | None = None, **options: Any) -> None:
+    def parquet(self, path: str, mode: str | None = None, partitionBy: Any = None, **options: Any) -> None:
         """Write Parquet files."""
-        self.save(path, "parquet", mode, **_given(options))
+        self.save(path, "parquet", mode, partitionBy, **_given(options))
 
     def json(self, path: str, mode: str | None = None, **options: Any) -> None:
         """Write JSON files."""
@@ -120,17 +128,24 @@ class TracedWriter:
         """Write CSV files."""
         self.save(path, "csv", mode, **_given(options))
 
-    def orc(self, path: str, mode: str | None = None, **options: Any) -> None:
+    def orc(self, path: str, mode: str | None = None, partitionBy: Any = None, **options: Any) -> None:
         """Write ORC files."""
-        self.save(path, "orc", mode, **_given(options))
+        self.save(path, "orc", mode, partitionBy, **_given(options))
+
+    def xml(self, path: str, rowTag: str | None = None, mode: str | None = None, **options: Any) -> None:
+        """Write XML files."""
+        self.save(path, "xml", mode, **_given({"rowTag": rowTag, **options}))
 
     def text(self, path: str, **options: Any) -> None:
         """Write text files."""
         self.save(path, "text", None, **_given(options))
 
-    def saveAsTable(self, name: str, format: str | None = None, mode: str | None = None, **options: Any) -> None:
+    def saveAsTable(self, name: str, format: str | None = None, mode: str | None = None, partitionBy: Any = None,
+                    **options: Any) -> None:  # fmt: skip
         """Write a table of the catalog."""
         self.mode(mode).options(**options)
+        if partitionBy is not None:
+            self.partitionBy(*([partitionBy] if isinstance(partitionBy, str) else partitionBy))
         if format is not None:
             self._format = format
         self._lineage.setdefault("fallback", name)

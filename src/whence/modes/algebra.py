@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Part:
     """How one source's share of a tag rides on a row: in `column`, as one reference or as a list of them.
 
-    `kept` says that each reference has its source row beside it (`keep="rows"`).
+    `kept` says that each reference has its source row beside it (`keep="rows"`), `dated` that it has its batch.
     """
 
     column: str
@@ -43,8 +43,8 @@ class Mode(Protocol):
     stored: bool
     """Whether the store holds the ids themselves, so that an answer is a read."""
 
-    def leaf(self, row_id: Column, row: Column | None) -> Column:
-        """The reference of a source row to itself; `row` where rows are kept."""
+    def leaf(self, row_id: Column, row: Column | None, at: Column | None) -> Column:
+        """The reference of a source row to itself; `row` where rows are kept, `at` the batch in which it came."""
         ...
 
     def pair(self, left: tuple[Column, Part], right: tuple[Column, Part]) -> Column:
@@ -55,8 +55,8 @@ class Mode(Protocol):
         """One reference, possibly null, as a list."""
         ...
 
-    def fold(self, tag: Column, part: Part, at: Column | None) -> Column:
-        """An aggregate over a group's tags; `at` is kept with each reference: the batch in which it came."""
+    def fold(self, tag: Column, part: Part) -> Column:
+        """An aggregate over a group's tags."""
         ...
 
     def ids(self, tag: Column, part: Part, at: Column | None) -> Column:

@@ -27,8 +27,9 @@ class Listed:
     keeps = True
     stored = True
 
-    def leaf(self, row_id: Column, row: Column | None) -> Column:
-        return row_id if row is None else F.struct(row_id.alias("id"), row.alias("row"))
+    def leaf(self, row_id: Column, row: Column | None, at: Column | None) -> Column:
+        entry = row_id if row is None else F.struct(row_id.alias("id"), row.alias("row"))
+        return entry if at is None else F.struct(entry.alias(_ENTRY), at.alias(_AT))
 
     def promote(self, tag: Column) -> Column:
         return F.filter(F.array(tag), lambda entry: entry.isNotNull())
@@ -36,11 +37,8 @@ class Listed:
     def pair(self, left: tuple[Column, Part], right: tuple[Column, Part]) -> Column:
         return F.concat(*(self._list(tag, part) for tag, part in (left, right)))
 
-    def fold(self, tag: Column, part: Part, at: Column | None) -> Column:
-        if at is not None:
-            entries = self._list(tag, part)
-            tag = F.transform(entries, lambda entry: F.struct(entry.alias(_ENTRY), at.alias(_AT)))
-        return F.flatten(F.collect_list(tag)) if part.many or at is not None else F.collect_list(tag)
+    def fold(self, tag: Column, part: Part) -> Column:
+        return F.flatten(F.collect_list(tag)) if part.many else F.collect_list(tag)
 
     def ids(self, tag: Column, part: Part, at: Column | None) -> Column:
         entries = self._entries(tag, part, at)

@@ -19,7 +19,7 @@ class Off:
     keeps = False
     stored = False
 
-    def leaf(self, row_id: Column, row: Column | None) -> Column:
+    def leaf(self, row_id: Column, row: Column | None, at: Column | None) -> Column:
         self._never()
 
     def promote(self, tag: Column) -> Column:
@@ -28,7 +28,7 @@ class Off:
     def pair(self, left: tuple[Column, Part], right: tuple[Column, Part]) -> Column:
         self._never()
 
-    def fold(self, tag: Column, part: Part, at: Column | None) -> Column:
+    def fold(self, tag: Column, part: Part) -> Column:
         self._never()
 
     def ids(self, tag: Column, part: Part, at: Column | None) -> Column:

@@ -45,6 +45,10 @@ class Location:
         """Whether there is a file or folder."""
         return bool(self.files.get_file_info(self.path).type != fs.FileType.NotFound)
 
+    def is_file(self) -> bool:
+        """Whether it is a file and no folder."""
+        return bool(self.files.get_file_info(self.path).type == fs.FileType.File)
+
     def names(self) -> list[str]:
         """The names of what lies in the folder."""
         found = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))

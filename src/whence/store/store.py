@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from whence.store.location import Location, locate
 from whence.store.torn import mend, torn
 
 _TRIES = 20
+_ODD = re.compile(r"%[0-9A-Fa-f]{2}|[*?\[\]{}\\\n]")
 
 T = TypeVar("T")
 
@@ -118,6 +120,16 @@ class Store:
             commit_properties=CommitProperties(app_transactions=[Transaction(*once)]),
         )
 
+    def forget_missing(self, run: str) -> None:
+        """Take files that are not there out of a run's table."""
+
+        def repair() -> None:
+            table = self.table(OUTPUTS, run)
+            if table is not None:
+                table.repair()
+
+        self._committed(f"{OUTPUTS}/{run}", repair)
+
     def _committed(self, key: str, commit: Callable[[], None]) -> None:
         """Commit, whoever else commits at the same time, and though the last commit before was cut off."""
         for attempt in range(_TRIES):
@@ -144,6 +156,7 @@ def open_store(
     A folder that holds something else, and a store with a newer layout, are errors.
     """
     location = locate(folder)
+    _check_place(folder, location)
     marker = location.at(MARKER)
     if not marker.exists():
         names = [name for name in location.names() if not name.startswith((".", f"{MARKER}."))]
@@ -152,6 +165,18 @@ def open_store(
             marker.write(json.dumps({"whence": "lineage store", "version": FORMAT_VERSION}).encode())
     _check_marker(location, marker)
     return Store(location, storage_options)
+
+
+def _check_place(folder: str | os.PathLike[str], location: Location) -> None:
+    odd = _ODD.search(location.path) if location.is_local else None
+    if odd is not None:
+        raise StoreError(
+            f'"{folder}" cannot be the folder of a store',
+            f'"{odd.group()}" in its path would be read as something else by one of Spark, delta-rs and DuckDB',
+            "choose a folder whose path has no wildcards, brackets, backslashes or percent escapes",
+        )
+    if location.is_file():
+        raise StoreError(f'"{folder}" is not a lineage store', "it is a file", "give .lineage() a new or empty folder")
 
 
 def _check_new(folder: str | os.PathLike[str], names: list[str], create: bool) -> None:

@@ -18,6 +18,8 @@ class Run:
 
     network: NetworkRecord
     batches: tuple[dict[str, Any], ...]
+    later: tuple[str, ...] = ()
+    """Columns that a changed network has and the one before it had not: files may lack them."""
 
     @property
     def id(self) -> str:
@@ -45,18 +47,27 @@ def runs(store: Store) -> dict[str, list[Run]]:
     """The current runs by sink: a start of a stream and an overwrite end the runs before, a failed write never was."""
     records = networks(store)
     failed = {n.run for n in records if n.declared.get("failed")}
-    current: dict[str, dict[str, NetworkRecord]] = {}
+    batches: dict[str, list[dict[str, Any]]] = {}
+    for row in batch_rows(store):
+        batches.setdefault(row["run"], []).append(row)
+    current: dict[str, dict[str, Run]] = {}
     for record in records:
         if record.run in failed:
             continue
         own = current.setdefault(record.sink, {})
+        if own and record.run not in batches:
+            continue  # it owns the name from its first commit on
         if record.replaces and record.run not in own:
             own.clear()
-        own[record.run] = record
-    batches: dict[str, list[dict[str, Any]]] = {}
-    for row in batch_rows(store):
-        batches.setdefault(row["run"], []).append(row)
-    return {sink: [Run(n, tuple(batches.get(n.run, ()))) for n in own.values()] for sink, own in current.items()}
+        own[record.run] = Run(record, tuple(batches.get(record.run, ())), _later(own.get(record.run), record))
+    return {sink: list(own.values()) for sink, own in current.items()}
+
+
+def _later(before: Run | None, record: NetworkRecord) -> tuple[str, ...]:
+    if before is None:
+        return ()
+    new = set(record.layout["payload"]) - set(before.network.layout["payload"])
+    return tuple(sorted(new | set(before.later)))
 
 
 def runs_of(store: Store, sink: str) -> list[Run]:

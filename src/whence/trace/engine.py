@@ -67,12 +67,20 @@ def current_rows(run: Run, store: Store, condition: str) -> str | None:
     if not paths:
         return None
     columns = ", ".join(quoted(c) for c in [ID, *run.network.layout["payload"], BATCH])
-    rows = f"SELECT {columns}, {text(run.id)} AS {RUN} FROM {scan(paths)}"
+    rows = f"SELECT {columns}, {text(run.id)} AS {RUN} FROM {_with_later(run, scan(paths))}"
     if run.network.output_mode == "complete":
         rows = f"SELECT * FROM ({rows}) WHERE {BATCH} = {run.batches[-1]['batch']}"
     elif run.updating:
         rows = f"SELECT * FROM ({rows}) QUALIFY rank() OVER (PARTITION BY {ID} ORDER BY {BATCH} DESC) = 1"
     return f"SELECT * FROM ({rows}) WHERE ({condition}\n)"
+
+
+def _with_later(run: Run, rows: str) -> str:
+    """Rows with the columns that their files may lack."""
+    if not run.later:
+        return rows
+    nulls = ", ".join(f"NULL AS {quoted(column)}" for column in run.later)
+    return f"(SELECT * FROM {rows} UNION ALL BY NAME SELECT {nulls} WHERE false)"
 
 
 def edges(run: Run, store: Store, source: str | None = None) -> str | None:

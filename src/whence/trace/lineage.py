@@ -103,7 +103,7 @@ class Lineage:
         parts = [sql for run in found if (sql := current_rows(run, self._store, condition))]
         untraced = tuple(dict.fromkeys(u for run in found for u in run.network.declared["untraced"]))
         if not parts:
-            outputs = pa.table({ID: pa.array([], pa.int64()), **{c: pa.nulls(0) for c in columns}})
+            outputs = _no_outputs(columns)
         else:
             outputs = ask(self._connection, f"{' UNION ALL BY NAME '.join(parts)} ORDER BY {RUN_ORDER}", where)
         if id is not None and outputs.num_rows == 0:
@@ -115,18 +115,24 @@ class Lineage:
         declared = source_of(self._store, source)
         if id is None and where is None:
             raise BadInputError("impact of what?", hint='give where="..." over the source\'s columns, or id=...')
-        ids = [id] if id is not None else forward.matching(self._store, source, declared, str(where), self._resolver)
+        ids = [] if id is None else [_checked_id(id)]
+        if where is not None:
+            found = forward.matching(self._store, source, declared, where, self._resolver)
+            ids = found if id is None else [i for i in ids if i in found]
         every = runs(self._store)
         by_sink: dict[str, pa.Table] = {}
         reached: list[pa.Table] = []
         for sink, own in every.items():
             using = [run for run in own if source in run.network.layout["ids"]]
             if using:
-                by_sink[sink], found = self._reached(using, source, ids)
-                reached.append(found)
+                by_sink[sink], own_edges = self._reached(using, source, ids)
+                reached.append(own_edges)
         table = pa.concat_tables(reached) if reached else EDGE_SCHEMA.empty_table()
         if id is not None and not table.num_rows and not forward.known(self._store, source, declared, id):
-            raise NotFoundError(f'source "{source}" has no row {id} that the store knows')
+            raise NotFoundError(
+                f'source "{source}" has no row {id} that the store knows',
+                hint="ids stand in an answer's edges",
+            )
         untraced = tuple(
             dict.fromkeys(u for own in every.values() for run in own for u in run.network.declared["untraced"])
         )
@@ -206,15 +212,26 @@ def open(
     return Lineage(folder, relocate=relocate, storage_options=storage_options, kafka=kafka)
 
 
+def _no_outputs(columns: list[str]) -> pa.Table:
+    ends = {BATCH: pa.array([], pa.int64()), RUN: pa.array([], pa.string())}
+    return pa.table({ID: pa.array([], pa.int64()), **{c: pa.nulls(0) for c in columns}, **ends})
+
+
 def _condition(where: str | None, row_id: int | None, columns: list[str], id_column: str) -> str:
     parts = []
     if row_id is not None:
-        if not isinstance(row_id, int) or isinstance(row_id, bool) or row_id < 0:
-            raise BadInputError(f"{row_id!r} is not an id", "an id is a non-negative integer")
-        parts.append(f"{quoted(id_column)} = {row_id}")
+        parts.append(f"{quoted(id_column)} = {_checked_id(row_id)}")
     if where is not None:
         parts.append(f"({checked(where, [*columns, id_column])}\n)")
     return " AND ".join(parts) or "true"
+
+
+def _checked_id(row_id: object) -> int:
+    if not isinstance(row_id, int) or isinstance(row_id, bool) or not 0 <= row_id < 1 << 63:
+        raise BadInputError(
+            f"{row_id!r} is not an id", "an id is a non-negative integer of 63 bits", "answers hold ids: _whence_id"
+        )
+    return row_id
 
 
 def _sink(name: str, own: list[Run]) -> SinkInfo:

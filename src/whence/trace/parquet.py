@@ -17,14 +17,18 @@ _PARTITION_TYPES = {"integer": pa.int32(), "long": pa.int64(), "date": pa.date32
 
 def place(segment: str, relocate: Mapping[str, str]) -> tuple[fs.FileSystem, str]:
     """Where a file is now: ids keep the path they were made with, `relocate` says where it went."""
+    where = locate(_moved(segment, relocate) or local_path(segment))
+    return where.files, where.path
+
+
+def _moved(segment: str, relocate: Mapping[str, str]) -> str | None:
+    """Where `relocate` says that a file went; a prefix stands for a whole folder or a whole file."""
     path = local_path(segment)
     for old, new in relocate.items():
-        prefix = local_path(old) if old.startswith("file:") else old
-        if path.startswith(prefix):
-            path = new.rstrip("/") + "/" + path[len(prefix) :].lstrip("/")
-            break
-    where = locate(path)
-    return where.files, where.path
+        prefix = local_path(old).rstrip("/")
+        if path == prefix or path.startswith(f"{prefix}/"):
+            return new.rstrip("/") + path[len(prefix) :]
+    return None
 
 
 def unchanged(segment: dict[str, Any], relocate: Mapping[str, str]) -> str:
@@ -33,7 +37,7 @@ def unchanged(segment: dict[str, Any], relocate: Mapping[str, str]) -> str:
     info = files.get_file_info(path)
     if info.type != fs.FileType.File:
         return "missing: the file is gone"
-    moved = any(local_path(segment["segment"]).startswith(local_path(old)) for old in relocate)
+    moved = _moved(segment["segment"], relocate) is not None
     modified = info.mtime_ns // 1_000_000 if info.mtime_ns is not None else None
     if info.size != segment["bytes"] or (
         not moved and segment["modified"] is not None and modified != segment["modified"]

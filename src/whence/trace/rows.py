@@ -68,12 +68,12 @@ class Resolver:
             wanted = [i for i in wanted if i not in have]
             if declared["ids"] in ("key", "rate"):
                 why = "freed: keep_for has passed" if freed else "not kept"
-                return _found(tables, [Missing(source, i, why) for i in wanted])
+                return _found(tables, [Missing(source, i, why) for i in wanted], declared)
         if declared["ids"] in ("key", "rate"):
             why = f'ids by {declared["ids"]} cannot be read back: declare keep="rows"'
-            return _found([], [Missing(source, i, why) for i in wanted])
+            return _found([], [Missing(source, i, why) for i in wanted], declared)
         self._in_place(store, source, declared, wanted, tables, missing)
-        return _found(tables, missing)
+        return _found(tables, missing, declared)
 
     def _in_place(
         self, store: Store, source: str, declared: dict[str, Any], wanted: list[int],
@@ -116,9 +116,10 @@ def segments_of(store: Store, source: str) -> list[dict[str, Any]]:
     return sorted(known.values(), key=lambda s: int(s["base"] + s["first"]))
 
 
-def _found(tables: list[pa.Table], missing: list[Missing]) -> Found:
+def _found(tables: list[pa.Table], missing: list[Missing], declared: dict[str, Any]) -> Found:
     if not tables:
-        return Found(pa.table({ID: pa.array([], pa.int64())}), tuple(missing))
+        columns = declared["columns"] or [field["name"] for field in declared["schema"]["fields"]]
+        return Found(pa.table({ID: pa.array([], pa.int64()), **{c: pa.nulls(0) for c in columns}}), tuple(missing))
     table = pa.concat_tables(tables, promote_options="permissive").sort_by(ID)
     ids = table.column(ID).to_pylist()
     twice = sorted({a for a, b in pairwise(ids) if a == b})

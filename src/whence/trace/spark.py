@@ -22,7 +22,7 @@ def table_of(spark: SparkSession, store: Store, table: str, sink: str | None) ->
         name = BATCHES if table == SEGMENTS else table
         delta = store.table(name)
         if delta is None:
-            raise NotFoundError(f"the store has no {name} yet")
+            raise NotFoundError(f"the store has no {name} yet", hint="a query with .lineage(store) writes it")
         frame = spark.read.parquet(*delta.file_uris())
         if table == SEGMENTS:
             return frame.select("run", "sink", "batch", F.explode("segments").alias("s")).select(
@@ -31,13 +31,25 @@ def table_of(spark: SparkSession, store: Store, table: str, sink: str | None) ->
         return frame
     if table not in (OUTPUTS, EDGES, KEPT):
         raise BadInputError(
-            f'the store has no table "{table}"', "there are outputs, edges, rows, batches, segments, networks"
+            f'the store has no table "{table}"',
+            "there are outputs, edges, rows, batches, segments, networks",
+            "outputs, edges and rows take sink= too",
         )
     every = runs_of(store, sink) if sink else [run for own in runs(store).values() for run in own]
     parts = [part for run in every for part in _parts(spark, store, run, table)]
     if not parts:
-        raise NotFoundError(f"the store has no {table} yet")
+        raise NotFoundError(f"the store has no {table} yet", hint="a query with .lineage(store) writes it")
     return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+
+
+def _read(spark: SparkSession, paths: list[str], run: Run) -> DataFrame:
+    """A run's files, with the columns that some of them, or all, may lack."""
+    from pyspark.sql import functions as F
+
+    if not run.later:
+        return spark.read.parquet(*paths)
+    frame = spark.read.option("mergeSchema", "true").parquet(*paths)
+    return frame.withColumns({name: F.lit(None) for name in run.later if name not in frame.columns})
 
 
 def _parts(spark: SparkSession, store: Store, run: Run, table: str) -> list[DataFrame]:
@@ -46,7 +58,7 @@ def _parts(spark: SparkSession, store: Store, run: Run, table: str) -> list[Data
     paths = run.files(store, KEPT if table == KEPT else OUTPUTS)
     if not paths:
         return []
-    frame = spark.read.parquet(*paths)
+    frame = _read(spark, paths, run)
     named = [F.lit(run.network.sink).alias("sink"), F.lit(run.id).alias("run"), F.col(BATCH).alias("batch")]
     layout = run.network.layout
     if table == OUTPUTS:

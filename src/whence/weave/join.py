@@ -80,7 +80,7 @@ def _semi(node: Join, left: Woven, right: Woven, weaving: Weaving) -> Woven:
     for source, part in (right.tag or {}).items():
         column = f"{tag_column(weaving.index[source])}{RIGHT}"
         folded[source] = replace(part, column=column, many=True)
-        folds.append(weaving.mode.fold(column_of(part), part, None).alias(column))
+        folds.append(weaving.mode.fold(column_of(part), part).alias(column))
     keys = [F.col(quoted(name)) for name in node.using]
     matches = right.frame.groupBy(*keys).agg(*folds)
     here = _side(left, LEFT)

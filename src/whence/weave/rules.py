@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 
 from whence.identity.expressions import derived_id, quoted, source_id
 from whence.modes import Part, Tag
-from whence.names import AT, ID, POSITION, tag_column
+from whence.names import ID, POSITION, tag_column
 from whence.network import Aggregate, Carry, Dedup, Join, Node, Project, Source, Union, Untraced
 from whence.weave.join import weave_join
 from whence.weave.refs import dropping, with_tokens, without_tokens
@@ -29,13 +29,16 @@ def weave_source(node: Source, inputs: list[Woven], weaving: Weaving) -> Woven:
     frame = cast(DataFrame, node.frame)
     if not weaving.mode.traces:
         return Woven(frame)
+    frame = frame.select("*", source_id(node).alias(ID))
+    if node.keep == "ids" and not weaving.dated:
+        return Woven(frame, {node.source: Part(ID)})
     row = F.struct(*(F.col(quoted(c)) for c in node.columns)) if node.keep == "rows" else None
-    if row is None:
-        return Woven(frame.select("*", source_id(node).alias(ID)), {node.source: Part(ID)})
+    # One constant a batch, logged with it: a batch that runs again dates its references alike. It is put here, below
+    # everything the user wrote, because Spark moves no filter past what is not deterministic.
+    at = F.current_timestamp() if weaving.dated else None
     column = tag_column(weaving.index[node.source])
-    leaf = weaving.mode.leaf(F.col(ID), F.col(column))
-    frame = frame.select("*", source_id(node).alias(ID), row.alias(column)).withColumn(column, leaf)
-    return Woven(frame, {node.source: Part(column, kept=True)})
+    part = Part(column, kept=row is not None, dated=weaving.dated)
+    return Woven(frame.withColumn(column, weaving.mode.leaf(F.col(ID), row, at)), {node.source: part})
 
 
 def weave_untraced(node: Untraced, inputs: list[Woven], weaving: Weaving) -> Woven:
@@ -118,16 +121,13 @@ def weave_aggregate(node: Aggregate, inputs: list[Woven], weaving: Weaving) -> W
     aggregates = [cast(Column, a.value) for a in node.aggregates]
     if below.tag is None:
         return Woven(below.frame.groupBy(*keyed).agg(*aggregates))
-    # One constant a batch, logged with it: a batch that runs again dates its references alike.
-    frame = below.frame.withColumn(AT, F.current_timestamp()) if weaving.dated else below.frame
-    at = F.col(AT) if weaving.dated else None
     tag: Tag = {}
     folds = []
     for source, part in below.tag.items():
         column = tag_column(weaving.index[source])
-        tag[source] = replace(part, column=column, many=True, dated=weaving.dated)
-        folds.append(weaving.mode.fold(column_of(part), part, at).alias(column))
-    frame = frame.groupBy(*keyed).agg(*aggregates, *folds)
+        tag[source] = replace(part, column=column, many=True)
+        folds.append(weaving.mode.fold(column_of(part), part).alias(column))
+    frame = below.frame.groupBy(*keyed).agg(*aggregates, *folds)
     fields = frame.schema.fields[: len(node.keys)]
     keys = [(F.col(quoted(field.name)), field.dataType) for field in fields]
     return Woven(frame.withColumn(ID, derived_id(weaving.labels[id(node)], keys)), tag)

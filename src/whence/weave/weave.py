@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from whence.errors import BadInputError, RefusedError
 from whence.modes import MODES, Mode, Part
-from whence.names import AT, ID, ROWS, kept_column, rows_column
+from whence.names import AT, ID, ROW, ROWS, kept_column, rows_column
 from whence.network import Node, Source, fold, in_order, numbered, sources
 from whence.weave.rules import apply
 from whence.weave.woven import Weaving, Woven, column_of
@@ -82,8 +82,9 @@ def annotated(woven: Woven, mode: Mode, payload: list[str], only: Iterable[str] 
         lists.append(_sourced(ids, source))
     empty = F.array().cast("array<struct<source:string,id:bigint>>")
     rows = F.concat(*lists) if lists else empty
-    hidden = [c for c in woven.hidden if c != ID]
-    return woven.frame.withColumn(ROWS, rows).drop(*hidden)
+    # The id stands where the last step left it: it goes behind the payload.
+    last = woven.frame.withColumns({ROW: F.col(ID), ROWS: rows}).drop(*woven.hidden)
+    return last.withColumnRenamed(ROW, ID)
 
 
 def _sourced(ids: Column, source: str) -> Column:
@@ -107,13 +108,13 @@ def stored(woven: Woven, mode: Mode, index: list[str], *, fresh: bool) -> tuple[
         number = index.index(source)
         if part.column == ID:
             ids[source] = ID
-        elif part.many or part.kept:
+        elif part.many or part.kept or part.dated:
             ids[source] = rows_column(number)
             added[rows_column(number)] = mode.ids(column_of(part), part, at)
         else:
             ids[source] = rows_column(number)
             added[rows_column(number)] = column_of(part)
-        kinds[source] = "many" if part.many or part.kept else "one"
+        kinds[source] = "many" if part.many or part.kept or part.dated else "one"
         if part.kept:
             kept[source] = kept_column(number)
             added[kept_column(number)] = mode.kept(column_of(part), part, at)

@@ -4,6 +4,6 @@ Example: `@given(cases())` gives a `Case`: a network that Spark accepts, rows fo
 The surprise: nothing is filtered out. What Spark refuses is never built, so every draw is a test.
 """
 
-from whence.testing.strategies.cases import Case, cases
+from whence.testing.strategies.cases import KINDS, Case, cases
 
-__all__ = ["Case", "cases"]
+__all__ = ["KINDS", "Case", "cases"]

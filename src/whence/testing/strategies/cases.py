@@ -30,7 +30,7 @@ from whence.testing.strategies.stateful import (
 from whence.testing.strategies.steps import stacked, stream
 from whence.testing.text import text
 
-KINDS = ("stateless", "windowed", "windowed", "grouped", "chained", "chained", "joined", "joined", "deduplicated")
+KINDS = ("stateless", "windowed", "grouped", "chained", "joined", "deduplicated")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from whence.testing import expression as e
 from whence.testing.schema import event_times, schema
 from whence.testing.strategies.scalars import longs, names
 
-DELAYS = (0, 2, 5, 15)
+DELAYS = (0, 2, 5, 15, 40)
 
 
 @st.composite
