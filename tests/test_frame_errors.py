@@ -85,6 +85,9 @@ INEXACT: dict[str, Call] = {
     "subquery in select": lambda a, b: a.selectExpr("id", "(select max(1)) as m"),
     "subquery in agg": lambda a, b: a.groupBy("k").agg(F.expr("(select 1)").alias("one"), F.count("*")),
     "subquery in a join": lambda a, b: a.join(other_k(b), F.expr("k = bk and w in (select 1)")),
+    "a plain frame's scalar()": lambda a, b: a.where(F.col("v") > a.to_spark().agg(F.min("v")).scalar()),
+    "a plain frame's exists()": lambda a, b: a.where(a.to_spark().where("v = 30").exists()),
+    "a plain frame in isin()": lambda a, b: a.where(F.col("k").isin(b.to_spark().select("k"))),
     "aggregate in select": lambda a, b: a.select(F.sum("v")),
     "aggregate in select, under a call": lambda a, b: a.select(F.round(F.avg("v") + 1)),
     "aggregate in selectExpr": lambda a, b: a.selectExpr("count(*) as n"),
@@ -181,3 +184,12 @@ def test_scalar_functions_in_python_are_fine(spark: SparkSession) -> None:
     """What is refused is code that mixes rows; a function of one row's values is not."""
     frame = traced(*frames(spark))[0].withColumn("half", halved("v")).where("half > 10")
     assert {row["id"] for row in frame.provenance().collect()} == {3, 4, 5}
+
+
+def test_columns_may_be_called_as_spark_calls_its_own(spark: SparkSession) -> None:
+    """`list`, `exists`, `bin`, `Join` are names like any other, in conditions, groups, literals and sorts too."""
+    a = frames(spark)[0]
+    named = a.toDF("id", "list", "exists", "bin", "scalar-subquery").withColumn("Window", F.lit("Join [x]"))
+    frame = whence.source(named, "a", key="id").where("list = 'x' or `Window` = 'Aggregate [list#1 []]'")
+    grouped = frame.groupBy("list", "exists").agg(F.max("bin").alias("in"), F.count("*").alias("Expand")).sort("list")
+    assert {row["exists"] for row in grouped.provenance().collect()} == {10, None}

@@ -12,7 +12,7 @@ from whence.testing.seen import HAPPENINGS, Seen
 from whence.testing.strategies import KINDS, Case, cases
 from whence.testing.suite import check
 
-EACH = 5
+EACH = 4
 SEED = 3  # one whose networks meet what the last test asks for
 
 

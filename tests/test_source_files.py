@@ -136,6 +136,20 @@ def test_partition_folders_are_columns(spark: SparkSession, tmp_path: Path) -> N
     assert {(row["n"], row["place"]) for row in rows} == {(1, "a b"), (2, "50%"), (3, None)}
 
 
+def test_rows_are_searched_by_any_column(spark: SparkSession, tmp_path: Path) -> None:
+    """Columns may be called what they like, and those that only folders spell can be asked for too."""
+    frame = spark.createDataFrame(
+        [(1, "a", 2, "x"), (2, "b", 3, "y z")], "path int, filename string, base int, p string"
+    )
+    frame.write.partitionBy("p").parquet(str(tmp_path / "in"))
+    reports.keep(whence.source(spark.read.parquet(str(tmp_path / "in")), "odd").where("base > 0"), tmp_path / "lineage")
+    with whence.open(tmp_path / "lineage") as lineage:
+        for where in ("path = 2", "filename = 'b'", "base = 3", "p = 'y z'"):
+            impact = lineage.impact("odd", where=where)
+            assert impact.outputs.column("path").to_pylist() == [2], where
+            assert impact.rows("odd").column("filename").to_pylist() == ["b"], where
+
+
 def _segment(name: str, base: int, last: int, first: int = 0) -> dict[str, object]:
     return {"source": "reports", "segment": name, "base": base, "first": first, "last": last}
 
@@ -172,3 +186,19 @@ def test_an_overlap_stops_a_write_before_its_commit(
         reports.keep(_traced(spark, other), store, name="late")
     with whence.open(store) as lineage:
         assert [sink.name for sink in lineage.sinks()] == ["results"]
+
+
+def test_any_file_name_will_do(spark: SparkSession, tmp_path: Path) -> None:
+    """Wildcards, brackets and percent escapes in a file's name stand for themselves."""
+    names = ["part[1].parquet", "part1.parquet", "what?.parquet", "all*.parquet", "{a,b}.parquet", "a%20b.parquet"]
+    for number, name in enumerate(names):
+        (path,) = reports.write(tmp_path / "in", number)
+        path.rename(path.with_name(name))
+    reports.keep(_traced(spark, tmp_path / "in"), tmp_path / "lineage")
+    with whence.open(tmp_path / "lineage") as lineage:
+        assert _speeds(lineage) == sorted(10 * n + i for n in range(len(names)) for i in range(reports.ROWS))
+        assert lineage.trace("results").missing == []
+        for number in range(len(names)):
+            impact = lineage.impact("reports", where=f"speed = {10 * number + 1}")
+            assert impact.outputs.column("speed").to_pylist() == [10 * number + 1]
+            assert impact.rows("reports").column("speed").to_pylist() == [10 * number + 1]

@@ -138,6 +138,9 @@ QUICK: dict[str, Case] = {
         split=FEW[1],
         s=rows(S, (10, "a", 1), (20, "b", 2), (21, "a", 3), (22, "a", 4)),
     ),
+    "a deduplication drops no late row when the event time is not needed": case(
+        d.Aggregate(d.Deduplicate(LEFT, ("v",)), COUNT), "complete"
+    ),
     "distinct keeps the first, and not the window's end": case(d.Distinct(LEFT)),
     "a global count speaks of nothing, too": case(
         d.Aggregate(d.Where(d.Scan(S), e.Compare(">", e.Column("v"), e.literal(6))), COUNT), "update"
@@ -166,6 +169,11 @@ MORE: dict[str, Case] = {
     ),
     "dedup, then windows": case(by_window(d.Deduplicate(LEFT, ("ts", "k")), slide=5)),
     "a window as a column": case(d.WindowColumn(LEFT, d.Window("ts", 10, 5))),
+    "dedup, then the event time dropped": case(d.Drop(d.Deduplicate(LEFT, ("v",)), ("ts",))),
+    "dedup within, then the event time dropped": case(d.Drop(d.Deduplicate(LEFT, ("v",), True), ("ts",))),
+    "dedup, then the event time in a filter only": case(
+        d.Drop(d.Where(d.Deduplicate(LEFT, ("v",)), e.Not(e.IsNull(e.Column("ts")))), ("ts",))
+    ),
     "dedup in update mode": case(d.Deduplicate(LEFT, ("k",)), "update"),
     "dedup, then a global count": case(d.Aggregate(d.Deduplicate(LEFT, ("k",)), COUNT), "complete"),
     "a global sum over a watermark": case(d.Aggregate(LEFT, (d.Computed("t", "sum", e.Column("v")),)), "update"),

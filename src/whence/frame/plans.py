@@ -27,7 +27,8 @@ _MIXING = (
 )  # fmt: skip
 _OPERATOR = re.compile(r"^[\s:+|!*'~-]*\s*([A-Z]\w+)", re.M)
 _PYTHON_AGGREGATE = re.compile(r"\b(AggregateInPandas|ArrowAggregate\w*)\b")
-_SUBQUERY = re.compile(r"(scalar-subquery|exists|list|in|lateral-subquery)#\d+")
+# What follows tells a subquery from a column of that name, which a bracket never follows.
+_SUBQUERY = re.compile(r"(?<![\w`.-])(scalar-subquery|exists|list|lateral-subquery|table-argument)#\d+ \[")
 
 
 def explained(frame: DataFrame) -> str:

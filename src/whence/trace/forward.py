@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,6 +18,8 @@ from whence.trace.engine import arrow, ask, connect, text
 from whence.trace.kept import kept_rows
 from whence.trace.parquet import place, unchanged
 from whence.trace.rows import Resolver, segments_of
+
+_FILE, _PATH, _BASE = "_whence_file", "_whence_path", "_whence_base"
 
 
 def matching(store: Store, source: str, declared: dict[str, Any], where: str, resolver: Resolver) -> list[int]:
@@ -52,15 +55,21 @@ def _in_files(
             bases.append(segment["base"])
     if not paths:
         return []
-    with connect(files=paths) as connection:
-        connection.register("bases", pa.table({"path": paths, "base": pa.array(bases, pa.int64())}))
+    patterns = [_literally(path) for path in paths]
+    with connect(files=[*paths, *patterns]) as connection:
+        connection.register("bases", pa.table({_PATH: paths, _BASE: pa.array(bases, pa.int64())}))
         rows = (
-            f"SELECT * EXCLUDE (filename, file_row_number, base, path), base + file_row_number AS {ID}"
-            f" FROM read_parquet([{', '.join(map(text, paths))}], filename = true, file_row_number = true,"
-            " union_by_name = true) JOIN bases ON filename = path"
+            f"SELECT * EXCLUDE ({_FILE}, {_PATH}, {_BASE}, file_row_number), {_BASE} + file_row_number AS {ID}"
+            f" FROM read_parquet([{', '.join(map(text, patterns))}], filename = '{_FILE}', file_row_number = true,"
+            f" union_by_name = true) JOIN bases ON {_FILE} = {_PATH}"
         )
         found = ask(connection, f"SELECT {ID} FROM ({rows}) WHERE ({condition}\n) ORDER BY 1", where)
     return [int(i) for i in found.column(ID).to_pylist()]
+
+
+def _literally(path: str) -> str:
+    """A path in which DuckDB finds no wildcards."""
+    return re.sub(r"([*?\[])", r"[\1]", path)
 
 
 def known(store: Store, source: str, declared: dict[str, Any], row_id: int) -> bool:

@@ -1,7 +1,8 @@
 """`dropDuplicates`, `distinct` and `dropDuplicatesWithinWatermark`: the first row of a key survives.
 
 Example: two rows of a key in one batch: either may be it, as Spark reads them. The surprise: with the event time
-among the columns a key is forgotten once the watermark has passed it, and rows of it that come later are late.
+among the columns a key is forgotten once the watermark has passed it, and rows of it that come later are late. Where
+no step reads the event time any more, Spark has dropped it, and no row is late.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from whence.testing import description as d
 from whence.testing.oracle.aggregate import Key
 from whence.testing.oracle.moment import Moment, event_column, in_time, passed
+from whence.testing.oracle.needed import Names
 from whence.testing.oracle.rows import Row
 from whence.testing.oracle.values import SECOND, Value
 from whence.testing.schema import event_times, schema
@@ -17,11 +19,11 @@ from whence.testing.schema import event_times, schema
 class Deduplication:
     """The keys that one deduplicating step has seen, each with the time at which it is forgotten."""
 
-    def __init__(self, step: d.Deduplicate | d.Distinct) -> None:
+    def __init__(self, step: d.Deduplicate | d.Distinct, reads: Names) -> None:
         named = step.columns if isinstance(step, d.Deduplicate) else ()
         self._columns = named or tuple(one.name for one in schema(step))
         self._within = isinstance(step, d.Deduplicate) and step.within_watermark
-        self._delays = event_times(step)
+        self._delays = {name: delay for name, delay in event_times(step).items() if name in reads}
         self._event = event_column(self._delays)
         self._known: dict[Key, Value] = {}
 

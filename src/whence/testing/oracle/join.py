@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from whence.testing import description as d
 from whence.testing.oracle.condition import split_condition
 from whence.testing.oracle.moment import Moment, event_column, in_time, passed
+from whence.testing.oracle.needed import Names
 from whence.testing.oracle.reach import state_watermarks
 from whence.testing.oracle.rows import Row, together
 from whence.testing.oracle.values import Value, holds
@@ -93,13 +94,14 @@ class Waiting:
 class StreamJoin:
     """The two sides' waiting rows of a join of two streams."""
 
-    def __init__(self, step: d.Join) -> None:
+    def __init__(self, step: d.Join, reads: list[Names]) -> None:
         self._step = step
         self._matcher = Matcher(step, nulls_match=step.how == "full")
-        self._events = (
-            event_column(event_times(step.left)),
-            event_column(event_times(step.right)),
-        )
+        times = [
+            {name: delay for name, delay in event_times(side).items() if name in names}
+            for side, names in zip(step.inputs(), reads, strict=True)
+        ]
+        self._events = event_column(times[0]), event_column(times[1])
         self._waiting: tuple[list[Waiting], list[Waiting]] = ([], [])
 
     def batch(self, lefts: list[Row], rights: list[Row], moment: Moment) -> list[Row]:

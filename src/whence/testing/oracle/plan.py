@@ -15,11 +15,12 @@ from whence.testing.oracle.deduplicate import Deduplication
 from whence.testing.oracle.facts import Conditions
 from whence.testing.oracle.join import StreamJoin, join_rows
 from whence.testing.oracle.moment import Moment
+from whence.testing.oracle.needed import Names, needed
 from whence.testing.oracle.pushdown import effective, pushed
 from whence.testing.oracle.rows import Row
 from whence.testing.oracle.sessions import Sessions
 from whence.testing.oracle.stateless import apply
-from whence.testing.schema import is_streaming
+from whence.testing.schema import is_streaming, schema
 
 State = Aggregation | Sessions | Deduplication | StreamJoin | None
 
@@ -41,23 +42,25 @@ class Node:
         yield self
 
 
-def plan(step: d.Step, above: Conditions = ()) -> Node:
-    """The tree of nodes for a description."""
+def plan(step: d.Step, above: Conditions = (), of_it: Names | None = None) -> Node:
+    """The tree of nodes for a description, below these conditions, where these columns are needed of it."""
+    wanted = frozenset(one.name for one in schema(step)) if of_it is None else of_it
     step = effective(step, above)
     below = pushed(step, above)
-    inputs = tuple(plan(one, conditions) for one, conditions in zip(step.inputs(), below, strict=True))
+    reads = needed(step, wanted)
+    inputs = tuple(plan(*one) for one in zip(step.inputs(), below, reads, strict=True))
     first = below[0] if below else ()
-    return Node(step, inputs, _state(step), first)
+    return Node(step, inputs, _state(step, reads), first)
 
 
-def _state(step: d.Step) -> State:
+def _state(step: d.Step, reads: list[Names]) -> State:
     match step:
         case d.Aggregate():
             return Sessions(step) if step.window and step.window.gap else Aggregation(step)
         case d.Deduplicate() | d.Distinct():
-            return Deduplication(step)
+            return Deduplication(step, reads[0])
         case d.Join() if is_streaming(step.left) and is_streaming(step.right):
-            return StreamJoin(step)
+            return StreamJoin(step, reads)
     return None
 
 

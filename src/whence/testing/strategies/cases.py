@@ -58,6 +58,8 @@ def cases(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Case:
     kind = draw(st.sampled_from(kinds))
     network, mode = draw(_KINDS[kind]())
     keyed, untraced = draw(st.integers(0, 3)) == 0, draw(st.integers(0, 3)) == 0
+    if any(isinstance(one, d.Join) and one.how == "right" for one in network.walk()):
+        untraced = False  # a plain frame cannot be joined to a traced one, only the other way round
     if keyed:
         network = with_tables(network, _with_id)
     data: dict[str, list[dict[str, object]]] = {
@@ -185,7 +187,10 @@ def _joined(draw: st.DrawFn) -> Built:
 def _deduplicated(draw: st.DrawFn) -> Built:
     step = draw(_watched() if draw(st.integers(0, 2)) else _source())
     step = draw(deduplicated(step))
-    return draw(stacked(step, 1)), draw(st.sampled_from(["append", "append", "update"]))
+    step = draw(stacked(step, 1))
+    if draw(st.integers(0, 3)) == 0:
+        step = d.Drop(step, ("ts",))
+    return step, draw(st.sampled_from(["append", "append", "update"]))
 
 
 def _time(step: d.Step) -> str | None:
