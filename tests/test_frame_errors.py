@@ -190,6 +190,6 @@ def test_columns_may_be_called_as_spark_calls_its_own(spark: SparkSession) -> No
     """`list`, `exists`, `bin`, `Join` are names like any other, in conditions, groups, literals and sorts too."""
     a = frames(spark)[0]
     named = a.toDF("id", "list", "exists", "bin", "scalar-subquery").withColumn("Window", F.lit("Join [x]"))
-    frame = whence.source(named, "a", key="id").where("list = 'x' or `Window` = 'Aggregate [list#1 []]'")
+    frame = whence.source(named, "a", key="id").where("list = 'x' or `Window` = 'Aggregate [list#1]'")
     grouped = frame.groupBy("list", "exists").agg(F.max("bin").alias("in"), F.count("*").alias("Expand")).sort("list")
     assert {row["exists"] for row in grouped.provenance().collect()} == {10, None}

@@ -145,6 +145,16 @@ def test_a_stateless_step_may_change(spark: SparkSession, tmp_path: Path) -> Non
     assert rows == {(0, None), (1, None), (2, None), (3, None), (11, 22), (12, 24), (13, 26)}
 
 
+def test_a_column_of_another_type_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Old files hold the old type: one name cannot stand for both."""
+    reports.write(tmp_path / "in", 0)
+    _start(reports.stream(spark, tmp_path / "in"), tmp_path)
+    error = _refused(
+        reports.stream(spark, tmp_path / "in").withColumn("speed", F.col("speed").cast("string")), tmp_path
+    )
+    assert 'column "speed"' in error.primary
+
+
 def test_a_changed_network_that_delivered_nothing_yet_is_asked(spark: SparkSession, tmp_path: Path) -> None:
     """Between a restart with a column more and its first commit, the column is there and empty."""
     reports.write(tmp_path / "in", 0)

@@ -109,14 +109,14 @@ def _(patch: pytest.MonkeyPatch) -> None:
     wrapped(patch, join, "_paired", lambda original, frame, left, right, weaving: original(frame, left, {}, weaving))
 
 
-@fault("lists that meet a null become null", probes.against_oracle(case(probes.folded_outer())))
+@fault("lists that meet a null become null", probes.half_empty)
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Listed, "_list", lambda self, tag, part: tag if part.many else F.array(tag))
+    patch.setattr(Listed, "_list", lambda self, tag, part: tag if part.many else self.promote(tag))
 
 
 @fault("a group keeps only its first row's tag", WINDOWED)
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Listed, "fold", lambda self, tag, part, at: F.array(F.first(tag)))
+    patch.setattr(Listed, "fold", lambda self, tag, part: F.array(F.first(tag)))
 
 
 @fault("a semi join forgets the right rows", probes.semi)
@@ -186,15 +186,13 @@ def _(patch: pytest.MonkeyPatch) -> None:
 # -- delivery ----------------------------------------------------------------------------------------------------------
 
 
-@fault("a batch that runs again is committed again", probes.runs_again)
+@fault("a batch that was committed before is not delivered again", probes.died_before_the_sink)
 def _(patch: pytest.MonkeyPatch) -> None:
-    def begin(original: Any, self: Any) -> Any:
-        found = original(self)
-        self._committed.clear()
-        return found
+    def deliver(original: Any, self: Any, frame: Any, store: Any, run: str, row: Any) -> None:
+        if row["batch"] not in self._committed:
+            original(self, frame, store, run, row)
 
-    wrapped(patch, batch.Delivery, "_begin", begin)
-    patch.setattr(current, "batch_rows", current.batch_rows)
+    wrapped(patch, batch.Delivery, "deliver", deliver)
 
 
 @fault("a sink is given the rows of the second run", probes.runs_again)

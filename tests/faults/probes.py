@@ -40,18 +40,13 @@ def windows(slide: int = 10) -> d.Step:
 
 
 def having(mode: str) -> Case:
-    """Groups that are delivered only once they have two rows."""
-    return case(d.Where(d.Aggregate(LEFT, COUNT, KEY), e.Compare(">=", e.Column("n"), e.literal(2))), mode)
+    """Groups that are delivered only once they have three rows, which is not in their first batch."""
+    return case(d.Where(d.Aggregate(LEFT, COUNT, KEY), e.Compare(">=", e.Column("n"), e.literal(3))), mode)
 
 
 def outer() -> Case:
     """A full outer join of streams, twice over, so that lists meet nulls."""
     return case(joined("full"))
-
-
-def folded_outer() -> d.Step:
-    """An outer join's rows, grouped: a row that is alone has a null in the place of the other's tag."""
-    return d.Aggregate(joined("left"), COUNT, (), d.Window("ts", 10, 10))
 
 
 def twice_reached() -> d.Step:
@@ -102,6 +97,20 @@ def runs_again(spark: SparkSession, folder: Path) -> None:
     assert sink == sorted((row["id"], row["r"]) for row in after.outputs.to_pylist())
     assert len(sink) == 8
     assert after.edges.equals(before.edges)
+
+
+def died_before_the_sink(spark: SparkSession, folder: Path) -> None:
+    """A batch that died between its commit and its sink is delivered when it runs again."""
+    for first in (0, 4):
+        path = write(spark, folder, "in", first)
+        run(whence.source(stream(spark, path), "s"), folder)
+    forget_last(folder)
+    for file in (*folder.glob("out/part-*-00001-*"), *folder.glob("out/_whence/*-1.done/*")):
+        file.unlink()
+    for mark in folder.glob("out/_whence/*-1.done"):
+        mark.rmdir()
+    run(whence.source(stream(spark, path), "s"), folder)
+    assert sorted(row["id"] for row in spark.read.parquet(str(folder / "out")).collect()) == list(range(8))
 
 
 def rows_by_value(spark: SparkSession, folder: Path) -> None:
@@ -195,6 +204,20 @@ def two_steps(spark: SparkSession, folder: Path) -> None:
     twice = once.groupBy("k").count()
     ids = [row["_whence_id"] for frame in (once, twice) for row in frame.provenance().collect()]
     assert len(set(ids)) == len(ids) == 4
+
+
+def half_empty(spark: SparkSession, folder: Path) -> None:
+    """A row that found no group rests on itself; one that found its group on itself and on the group."""
+    write(spark, folder, "in", 0)
+    traced = whence.source(spark.read.parquet(str(folder / "in")), "s")
+    groups = traced.where("k = 'a'").groupBy("k").count()
+    rows = traced.join(groups, ["k"], "left").provenance().collect()
+    assert sorted((row["k"], len(row["_whence_rows"] or ())) for row in rows) == [
+        ("a", 2),
+        ("a", 2),
+        ("b", 1),
+        ("b", 1),
+    ]
 
 
 def semi(spark: SparkSession, folder: Path) -> None:

@@ -60,8 +60,7 @@ class Delivery:
 
     def write(self, frame: DataFrame, store: Store, run: str, batch: int) -> list[capture.Written]:
         """Step one."""
-        layout = self.network.layout
-        return capture.write_rows(frame, store, run, batch, layout["ids"], layout["kept"])
+        return capture.write_rows(frame, store, run, batch, self.network.layout)
 
     def commit(self, store: Store, run: str, batch: int, files: list[capture.Written]) -> dict[str, Any]:
         """Step two."""

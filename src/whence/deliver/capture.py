@@ -38,20 +38,21 @@ class Written:
     bytes: int
 
 
-def write_rows(
-    frame: DataFrame, store: Store, run: str, batch: int, ids: dict[str, str], kept: dict[str, str]
-) -> list[Written]:
+def write_rows(frame: DataFrame, store: Store, run: str, batch: int, layout: dict[str, Any]) -> list[Written]:
     """Run the batch: its rows, with ids and tags, become Parquet files below `outputs/<run>`; nothing shows yet."""
     folder = store.location.at(OUTPUTS, run)
     attempt = f"{batch}-{uuid.uuid4().hex[:8]}"
+    ids, kept = layout["ids"], layout["kept"]
+    lists = {column for column in ids.values() if column != ID}
     data = _with_kept(frame, kept) if kept else frame
     writer = data.withColumn(BATCH, _batch(batch)).write.mode("error").options(**_WRITE)
-    for column in {c for c in ids.values() if c != ID}:
+    for column in {ids[source] for source in layout["consecutive"]} & lists:
+        # Of ids that lie close together the differences are shorter than any dictionary; of hashed keys they are not.
         writer = writer.option(f"parquet.enable.dictionary#{column}.list.element", "false")
     if kept:
         writer = writer.partitionBy(TABLE)
     writer.parquet(folder.at(attempt).uri)
-    return list(_written(folder, attempt, {c for c in ids.values() if c != ID}, own=ID in ids.values()))
+    return list(_written(folder, attempt, lists, own=ID in ids.values()))
 
 
 def _batch(batch: int) -> Any:

@@ -63,7 +63,7 @@ def capture(root: Node, plain: DataFrame, mode: Mode, output_mode: str, store: S
     dated = plain.isStreaming and output_mode != "append" and _aggregates(root)
     try:
         woven = weave(root, mode, dated=dated)
-        frame, layout = stored(woven, mode, [s.source for s in sources(root)], fresh=dated and adds_only(root))
+        frame, layout = stored(woven, mode, sources(root), fresh=dated and adds_only(root))
         payload = [(n, k) for n, k in frame.dtypes if n in set(layout.payload)]
     except PySparkException as error:
         raise refused(root.name or root.text, error) from error
@@ -135,9 +135,10 @@ def _unstorable(kind: T.DataType) -> str | None:
     return None if isinstance(kind, known) else kind.simpleString()
 
 
-def declared(root: Node) -> dict[str, Any]:
-    """The network as the store keeps it."""
-    bounds = static_bounds(root)
+def declared(root: Node, output_mode: str) -> dict[str, Any]:
+    """The network as the store keeps it. In complete mode nothing is ever evicted, so nothing is bounded."""
+    complete = output_mode == "complete" and _aggregates(root)
+    bounds = dict.fromkeys(static_bounds(root)) if complete else static_bounds(root)
     return {
         "text": text(root),
         "steps": signature(root),
@@ -175,7 +176,7 @@ def record(
         output_mode=output_mode,
         streaming=ready.frame.isStreaming,
         replaces=replaces,
-        declared=declared(root),
+        declared=declared(root, output_mode),
         layout=ready.layout.to_dict(),
         plan=ready.plan,
         whence=whence.__version__,

@@ -60,6 +60,14 @@ def _check_steps(last: NetworkRecord, network: NetworkRecord) -> None:
             f"the sources have changed since the checkpoint was made: {', '.join(sorted(gone))}",
             hint="keep the names of sources, or start with a new checkpoint",
         )
+    types = last.layout["types"]
+    for column, kind in network.layout["types"].items():
+        if types.get(column, kind) != kind:
+            raise CheckpointError(
+                f'column "{column}" has another type than when the checkpoint was made',
+                f"it was {types[column]}, it is {kind}",
+                "cast it back, give the new column a new name, or start with a new checkpoint",
+            )
     if last.layout["ids"] != network.layout["ids"] or last.layout["kept"] != network.layout["kept"]:
         raise CheckpointError(
             "what rides on a row has changed since the checkpoint was made", hint="start with a new one"

@@ -197,7 +197,7 @@ class TracedWriter:
         network = record(self._node, ready, sink=name, mode=mode.name, output_mode="append", run=run, replaces=replaces)
         started = now()
         clear_attempts(store, run)
-        files = rows.write_rows(ready.frame, store, run, 0, network.layout["ids"], network.layout["kept"])
+        files = rows.write_rows(ready.frame, store, run, 0, network.layout)
         segments = list({(s["source"], s["segment"]): s for scan in ready.scans for s in of_static(scan)}.values())
         ranges = Ranges()
         for row in batch_rows(store):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from whence.errors import BadInputError, RefusedError
+from whence.identity.expressions import quoted
 from whence.modes import MODES, Mode, Part
 from whence.names import AT, ID, ROW, ROWS, kept_column, rows_column
 from whence.network import Node, Source, fold, in_order, numbered, sources
@@ -21,16 +22,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a stored batch is read: the payload's columns, and by source the column that holds its ids."""
+    """How a stored batch is read: the payload's columns with their types, and by source the column of its ids.
+
+    `kinds` says whether that column holds one id or many, `kept` which column holds source rows, `consecutive` of which
+    sources the ids of rows that were read together lie together.
+    """
 
     payload: tuple[str, ...]
+    types: dict[str, str]
     ids: dict[str, str]
     kept: dict[str, str]
     kinds: dict[str, str]
+    consecutive: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """As the store keeps it."""
-        return {"payload": list(self.payload), "ids": self.ids, "kept": self.kept, "kinds": self.kinds}
+        return {**self.__dict__, "payload": list(self.payload), "consecutive": list(self.consecutive)}
 
 
 def step(node: Node, inputs: list[DataFrame], sides: dict[tuple[int, int], DataFrame]) -> DataFrame:
@@ -91,8 +98,8 @@ def _sourced(ids: Column, source: str) -> Column:
     return F.transform(ids, lambda i: F.struct(F.lit(source).alias("source"), i.alias("id")))
 
 
-def stored(woven: Woven, mode: Mode, index: list[str], *, fresh: bool) -> tuple[DataFrame, Layout]:
-    """The frame as the store keeps it: payload, id, packed ids a source, kept rows a source.
+def stored(woven: Woven, mode: Mode, read: list[Source], *, fresh: bool) -> tuple[DataFrame, Layout]:
+    """The frame as the store keeps it: payload, id, packed ids a source, kept rows a source; `read` are the sources.
 
     A source whose reference is the row's own id has no column of ids at all.
     """
@@ -104,23 +111,23 @@ def stored(woven: Woven, mode: Mode, index: list[str], *, fresh: bool) -> tuple[
     ids: dict[str, str] = {}
     kept: dict[str, str] = {}
     kinds: dict[str, str] = {}
-    for source, part in woven.tag.items():
-        number = index.index(source)
-        if part.column == ID:
-            ids[source] = ID
-        elif part.many or part.kept or part.dated:
-            ids[source] = rows_column(number)
-            added[rows_column(number)] = mode.ids(column_of(part), part, at)
-        else:
-            ids[source] = rows_column(number)
-            added[rows_column(number)] = column_of(part)
-        kinds[source] = "many" if part.many or part.kept or part.dated else "one"
+    for number, source in enumerate(read):
+        part = woven.tag.get(source.source)
+        if part is None:
+            continue
+        many = part.many or part.kept or part.dated
+        kinds[source.source] = "many" if many else "one"
+        ids[source.source] = ID if part.column == ID else rows_column(number)
+        if part.column != ID:
+            added[rows_column(number)] = mode.ids(column_of(part), part, at) if many else column_of(part)
         if part.kept:
-            kept[source] = kept_column(number)
+            kept[source.source] = kept_column(number)
             added[kept_column(number)] = mode.kept(column_of(part), part, at)
+    payload = dict(woven.frame.select(*(quoted(name) for name in woven.payload)).dtypes)
     frame = frame.withColumns(added) if added else frame
     frame = frame.drop(AT, *(c for c in woven.hidden if c != ID))
-    return frame, Layout(tuple(woven.payload), ids, kept, kinds)
+    consecutive = tuple(source.source for source in read if source.source in ids and source.ids != "key")
+    return frame, Layout(tuple(payload), payload, ids, kept, kinds, consecutive)
 
 
 __all__ = ["Layout", "annotated", "step", "stops_of", "stored", "weave"]
