@@ -172,8 +172,5 @@ STATIC: dict[str, Step] = {
     "limit": lambda a, b: a.limit(3),
     "distinct": lambda a, b: a.distinct(),
     "cross join": lambda a, b: a.crossJoin(other_k(b)),
-    "left semi join": lambda a, b: a.join(
-        b.groupBy("k").agg(collected("bid", "bids")), "k", "inner"
-    ),  # the same rows as a semi join, with the ids that it must find
     "left anti join": lambda a, b: a.join(b, "k", "left_anti"),
 }

@@ -56,7 +56,7 @@ def test_a_form_of_join(spark: SparkSession, name: str) -> None:
 @pytest.mark.parametrize("how", HOW)
 def test_a_word_for_a_join(spark: SparkSession, how: str) -> None:
     """Every word that Spark has: of a null-extended row, the side that is there."""
-    for on in ("k", None):
+    for on in ("k", None) if how in ("inner", "left", "right", "full") else ("k",):
         condition = on or (F.col("k") == F.col("bk"))
         rows = compared(lambda a, b: a.join(b if on else other_k(b), condition, how), spark)  # noqa: B023
         assert [provenance(row) for row in rows] == [expected(row) for row in rows]

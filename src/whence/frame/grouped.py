@@ -15,7 +15,7 @@ from whence.network import Aggregate, Expr
 if TYPE_CHECKING:
     from whence.frame.traced import TracedFrame
 
-_REFUSED = {
+REFUSED = {
     "pivot": "the columns of a pivot are made of rows",
     "apply": "user-defined stateful operators are not traced",
     "applyInPandas": "user-defined stateful operators are not traced",
@@ -92,6 +92,6 @@ class TracedGroup:
         return [F.expr(f"{name}({'*' if column == '*' else quoted(column)})") for column, name in functions.items()]
 
     def __getattr__(self, name: str) -> Any:
-        if name in _REFUSED:
-            raise UnsupportedError(f"{name} is not traced", _REFUSED[name], "use .agg(...)")
+        if name in REFUSED:
+            raise UnsupportedError(f"{name} is not traced", REFUSED[name], "use .agg(...)")
         raise AttributeError(name)

@@ -235,6 +235,10 @@ class TracedFrame:
         """Spread rows over partitions by range."""
         return self._carry("repartitionByRange", numPartitions, *cols)
 
+    def repartitionById(self, numPartitions: int, partitionIdCol: ColumnOrName) -> TracedFrame:
+        """Spread rows over partitions that an expression numbers."""
+        return self._carry("repartitionById", numPartitions, partitionIdCol)
+
     def coalesce(self, numPartitions: int) -> TracedFrame:
         """Use fewer partitions."""
         return self._carry("coalesce", numPartitions)
