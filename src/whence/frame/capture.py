@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -234,15 +233,3 @@ def options_of(values: dict[str, Any], *without: str) -> dict[str, str]:
     return {
         k: (str(v).lower() if isinstance(v, bool) else str(v)) for k, v in values.items() if k.lower() not in left_out
     }
-
-
-__all__: Sequence[str] = (
-    "Capture",
-    "adds_only",
-    "capture",
-    "check_payload",
-    "declared",
-    "named",
-    "options_of",
-    "record",
-)

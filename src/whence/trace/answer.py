@@ -180,6 +180,3 @@ def _plain(value: Any) -> Any:
 def _short(value: Any) -> str:
     text = value.isoformat(sep=" ") if isinstance(value, datetime) else str(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-__all__ = ["Answer", "Impact", "Missing", "Trace"]

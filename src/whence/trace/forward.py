@@ -14,7 +14,7 @@ from whence.names import ID, SINK
 from whence.store import Store
 from whence.trace.condition import checked
 from whence.trace.current import Run
-from whence.trace.engine import arrow, ask, connect, text
+from whence.trace.engine import ask, connect, text
 from whence.trace.kept import kept_rows
 from whence.trace.parquet import place, unchanged
 from whence.trace.rows import Resolver, segments_of
@@ -135,6 +135,3 @@ def _as_text(table: pa.Table, names: set[str]) -> pa.Table:
         column = pa.array([None if v is None else str(v) for v in table.column(name).to_pylist()], pa.string())
         table = table.set_column(table.column_names.index(name), name, column)
     return table
-
-
-__all__ = ["alive", "arrow", "known", "matching", "together"]

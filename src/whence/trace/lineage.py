@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
 from whence.errors import BadInputError, NotFoundError
 from whence.names import BATCH, ID, OUTPUTS, RUN
-from whence.store import NetworkRecord, Store, networks, open_store
+from whence.store import NetworkRecord, networks, open_store
 from whence.trace import forward
 from whence.trace.answer import Impact, Trace
 from whence.trace.condition import checked
@@ -254,6 +254,3 @@ def _sink(name: str, own: list[Run]) -> SinkInfo:
         bounds={s: d["bound"] for s, d in last.network.declared["sources"].items()},
         network=last.network.declared["text"],
     )
-
-
-__all__: list[Any] = ["Lineage", "SinkInfo", "SourceInfo", "Store", "open"]

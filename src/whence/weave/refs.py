@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from whence.identity.expressions import quoted
-from whence.names import REFERENCE
 from whence.network import Aggregate, Carry, Node, Project, Ref
 from whence.weave.woven import Woven
 
@@ -69,6 +68,3 @@ def dropping(node: Node, sides: Sides) -> Node:
         return ref.column if ref.join is None else column_of(ref, sides)
 
     return replace(node, args=tuple(named(arg) for arg in node.args), refs=())
-
-
-__all__ = ["REFERENCE", "Sides", "column_of", "dropping", "with_tokens", "without_tokens"]

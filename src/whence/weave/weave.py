@@ -128,6 +128,3 @@ def stored(woven: Woven, mode: Mode, read: list[Source], *, fresh: bool) -> tupl
     frame = frame.drop(AT, *(c for c in woven.hidden if c != ID))
     consecutive = tuple(source.source for source in read if source.source in ids and source.ids != "key")
     return frame, Layout(tuple(payload), payload, ids, kept, kinds, consecutive)
-
-
-__all__ = ["Layout", "annotated", "step", "stops_of", "stored", "weave"]
