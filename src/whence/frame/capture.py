@@ -82,7 +82,10 @@ def _aggregates(root: Node) -> bool:
 
 
 def adds_only(root: Node) -> bool:
-    """Whether every version of every group is delivered: then a version need only store what it added."""
+    """Whether every version of every group is delivered under one id: then a version need only store what it added.
+
+    A session is another group, with another id, each time it grows.
+    """
     node = root
     while not isinstance(node, Aggregate):
         one_to_one = (isinstance(node, Carry) and node.verb in _KEEPS_ROWS) or (
@@ -91,7 +94,7 @@ def adds_only(root: Node) -> bool:
         if not one_to_one:
             return False
         (node,) = node.inputs
-    return True
+    return node.window is None or node.window.kind != "session"
 
 
 def check_payload(schema: T.StructType) -> None:

@@ -119,6 +119,12 @@ class TracedFrame:
         raise BadInputError(f"a frame has no item {item!r}", hint='use a column\'s name: frame["x"]')
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("_jdf", "_plan"):
+            raise UnsupportedError(
+                "a plain DataFrame cannot take a traced frame in",
+                "the rows of the traced one would lose where they came from",
+                "begin with the traced frame: traced.join(plain, ...); or write .to_spark()",
+            )
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self.columns:
