@@ -38,7 +38,7 @@ def readings(spark: SparkSession) -> TracedFrame:
 
 
 def bounds(frame: TracedFrame) -> dict[str, int | None]:
-    return static_bounds(frame.node)
+    return static_bounds(frame._node)
 
 
 def test_bounds_of_the_workloads(spark: SparkSession) -> None:
@@ -54,7 +54,7 @@ def test_a_path_without_state_has_no_reach(two: Pair) -> None:
     a, _ = two
     frame = a.where("v > 1").select("id", F.explode("xs").alias("x"))
     assert bounds(frame) == {"a": 0}
-    assert not keeps_state(frame.node)
+    assert not keeps_state(frame._node)
     assert bounds(a.dropDuplicatesWithinWatermark(["k"])) == {"a": 0}
 
 
@@ -69,8 +69,8 @@ def test_the_longest_of_several_paths_counts(two: Pair) -> None:
     assert bounds(twice) == {"a": 300 * SECOND}
     both = per(a, "ts", "1 minute").union(per(b, "bts", "1 hour"))
     assert bounds(both) == {"a": 60 * SECOND, "b": HOUR}
-    assert [source.source for source in sources(twice.node)] == ["a"]
-    assert [source.source for source in sources(both.node)] == ["a", "b"]
+    assert [source.source for source in sources(twice._node)] == ["a"]
+    assert [source.source for source in sources(both._node)] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_state_without_bound_is_unbounded(two: Pair, name: str, step: Any) -> No
     a, b = two
     result = step(a, b)
     assert bounds(result)["a"] is None
-    assert keeps_state(result.node)
+    assert keeps_state(result._node)
     assert bounds(result.where("true"))["a"] is None
 
 

@@ -31,7 +31,7 @@ def test_the_text_is_a_tree_with_the_sink_on_top(spark: SparkSession) -> None:
     a, b = traced(*frames(spark))
     left = a.where("v > 1").withColumn("n", F.lit(1)).named("per car").select("id", "k", "n")
     result = left.join(b.drop("w").union(b.drop("w")), "k").named("pairs").select("id", "bid", "n")
-    assert text(result.node) == GOLDEN
+    assert text(result._node) == GOLDEN
     assert repr(result).endswith(GOLDEN)
 
 
@@ -50,10 +50,10 @@ def test_every_kind_of_step_has_a_text(spark: SparkSession) -> None:
         a.withWatermark("ts", "1 minute"): "withWatermark(ts, 1 minute)",
     }
     for frame, line in lines.items():
-        assert text(frame.node).splitlines()[0] == line
+        assert text(frame._node).splitlines()[0] == line
     plain = frames(spark)[1]
-    assert text(a.join(plain, "k").node).splitlines()[-1] == "  untraced (bid, k, w, bts)"
-    assert [node.columns for node in untraced(a.join(plain, "k").node)] == [("bid", "k", "w", "bts")]
+    assert text(a.join(plain, "k")._node).splitlines()[-1] == "  untraced (bid, k, w, bts)"
+    assert [node.columns for node in untraced(a.join(plain, "k")._node)] == [("bid", "k", "w", "bts")]
 
 
 def test_steps_that_keep_state_or_make_ids_are_numbered_by_kind(spark: SparkSession) -> None:
@@ -66,10 +66,10 @@ def test_steps_that_keep_state_or_make_ids_are_numbered_by_kind(spark: SparkSess
         return two.union(two).dropDuplicates(["k"]).named(names[2])
 
     first = made("x", "y", "z")
-    assert sorted(numbered(first.node).values()) == ["aggregate 1", "aggregate 2", "dedup 1", "project 1", "union 1"]
-    assert signature(made("p", "q", "r").node) == signature(first.node)
-    assert [step["step"] for step in signature(first.node)][:2] == ["aggregate 1", "aggregate 2"]
-    assert signature(first.node)[0]["text"] == "groupBy(k, v).agg(count(1) AS count)"
+    assert sorted(numbered(first._node).values()) == ["aggregate 1", "aggregate 2", "dedup 1", "project 1", "union 1"]
+    assert signature(made("p", "q", "r")._node) == signature(first._node)
+    assert [step["step"] for step in signature(first._node)][:2] == ["aggregate 1", "aggregate 2"]
+    assert signature(first._node)[0]["text"] == "groupBy(k, v).agg(count(1) AS count)"
 
 
 def test_two_sources_of_one_name_are_refused(spark: SparkSession) -> None:
@@ -78,6 +78,6 @@ def test_two_sources_of_one_name_are_refused(spark: SparkSession) -> None:
     one, other = whence.source(a, "same", key="id"), whence.source(b, "same", key="bid")
     with pytest.raises(SourceError, match='two sources are called "same"'):
         one.join(other, "k").provenance()
-    check(one.union(one).node)
+    check(one.union(one)._node)
     with pytest.raises(RefusedError, match="no traced source"):
-        check(one.join(b, "k").node.inputs[1])
+        check(one.join(b, "k")._node.inputs[1])

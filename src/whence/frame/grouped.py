@@ -42,8 +42,8 @@ class TracedGroup:
         if wrong or not columns:
             raise BadInputError(f"agg takes Columns or one dict, not {wrong}", hint='F.count("*").alias("n")')
         aggregates = [expr(column) for column in columns]
-        node = Aggregate((self._below.node,), keys=tuple(self._keys), aggregates=tuple(aggregates))
-        result = self._below.then(node, [key.value for key in self._keys] + list(columns))
+        node = Aggregate((self._below._node,), keys=tuple(self._keys), aggregates=tuple(aggregates))
+        result = self._below._then(node, [key.value for key in self._keys] + list(columns))
         if len(result.columns) != len(self._keys) + len(aggregates):
             raise RefusedError(
                 "the groups' keys are not among the results",
@@ -53,7 +53,7 @@ class TracedGroup:
         fields = result.schema.fields[: len(self._keys)]
         windows = [w for w in (window_of(key.text) for key in self._keys) if w]
         timed = not self._plain.isStreaming or any("spark.watermarkDelayMs" in field.metadata for field in fields)
-        return result.known(
+        return result._known(
             key_columns=tuple(field.name for field in fields),
             window=windows[0] if windows else None,
             bounded=timed and bool(self._keys),

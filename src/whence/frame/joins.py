@@ -21,9 +21,9 @@ _INTERVAL = r"interval\s+('[^']*'\s*\w*|[\w\s.]+?)(?=\s+and\b|\s*[)&]|\s*$)"
 
 def side(other: Any) -> tuple[Node, DataFrame]:
     """The other side's node and plain frame; a plain DataFrame becomes an untraced side."""
-    from whence.frame.traced import TracedFrame
+    from whence.frame.chain import Chain
 
-    if isinstance(other, TracedFrame):
+    if isinstance(other, Chain):
         return other._node, other._plain
     if isinstance(other, DataFrame):
         return Untraced(columns=tuple(other.columns), streaming=other.isStreaming, frame=other), other

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
@@ -12,17 +11,18 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from whence.errors import BadInputError, RefusedError, UnsupportedError
-from whence.frame import joins, refs
+from whence.frame import refs
+from whence.frame.chain import Chain, check_row_wise
 from whence.frame.coverage import reason
 from whence.frame.failures import refused, told
-from whence.frame.multiply import multiplies, project
+from whence.frame.multiply import multiplies
 from whence.frame.plans import check_plan
-from whence.frame.texts import expr, has_window, over_window, star_inside, subquery, text_of
+from whence.frame.texts import expr, has_window, text_of
 from whence.identity.expressions import quoted
 from whence.modes import choose
-from whence.names import ID, ROWS, is_hidden
-from whence.network import Carry, Dedup, Expr, Node, Ref, Union, check, text
-from whence.weave import annotated, column_of, step, stops_of, weave
+from whence.names import ID, ROWS
+from whence.network import Expr, Node, check, text
+from whence.weave import annotated, stops_of, weave
 
 if TYPE_CHECKING:
     from whence.frame.grouped import TracedGroup
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from whence.frame.writer import TracedWriter
 
 ColumnOrName = Column | str
-Sides = dict[tuple[int, int], DataFrame]
 
 
-class TracedFrame:
+class TracedFrame(Chain):
     """A DataFrame whose rows can be traced. Made by `whence.source`, never by hand.
 
     >>> fast = whence.source(df, "reports").where("speed > 100").select("car_id", "speed")
@@ -41,22 +40,6 @@ class TracedFrame:
     Methods have DataFrame's own names and arguments; each one checks at once, against the plain result, that Spark
     takes it. What cannot be traced exactly raises `RefusedError` here and not later.
     """
-
-    def __init__(
-        self, node: Node, plain: DataFrame, scope: refs.Scope | None = None, sides: Sides | None = None
-    ) -> None:
-        self._node = node
-        self._plain = plain
-        self._number = refs.number()
-        self._scope = {**(scope or {}), self._number: refs.own(self._number, plain.columns)}
-        self._sides = sides or {}
-        hidden = [name for name in plain.columns if is_hidden(name)]
-        if hidden:
-            raise BadInputError(
-                f'column "{hidden[0]}" has the reserved prefix',
-                "columns that start with _whence are Whence's own",
-                "rename it",
-            )
 
     # -- what a DataFrame says of itself ---------------------------------------------------------------------------
 
@@ -138,7 +121,7 @@ class TracedFrame:
 
     def where(self, condition: ColumnOrName) -> TracedFrame:
         """Keep the rows for which `condition` holds."""
-        self._check_row_wise("where", condition)
+        check_row_wise("where", condition)
         if has_window(text_of(condition)):
             raise RefusedError(
                 "a time window inside a condition is not traced",
@@ -171,7 +154,7 @@ class TracedFrame:
             raise BadInputError("withColumns takes one dict of name to Column", f"not {colsMap!r}", '{"x": F.col("y")}')
         (columns,) = colsMap
         for column in columns.values():
-            self._check_row_wise("withColumn", column)
+            check_row_wise("withColumn", column)
         if not any(multiplies(column) for column in columns.values()):
             shown = ", ".join(f"{name} = {text_of(column)}" for name, column in columns.items())
             return self._carry("withColumns", columns, shown=shown)
@@ -304,7 +287,7 @@ class TracedFrame:
 
         flat = list(cols[0]) if len(cols) == 1 and isinstance(cols[0], list | tuple) else list(cols)
         keys = [F.col(quoted(self.columns[c - 1])) if isinstance(c, int) else c for c in flat]
-        self._check_row_wise("groupBy", *keys)
+        check_row_wise("groupBy", *keys)
         return TracedGroup(self, [expr(key) for key in keys])
 
     groupby = groupBy
@@ -331,7 +314,7 @@ class TracedFrame:
 
     def named(self, name: str) -> TracedFrame:
         """Name this step: errors, answers and `provenance(to=...)` use it. No id depends on it."""
-        return self.known(name=name)
+        return self._known(name=name)
 
     def to_spark(self) -> DataFrame:
         """The plain result: the very DataFrame that the same calls make without Whence."""
@@ -370,125 +353,6 @@ class TracedFrame:
         from whence.frame.writer import TracedWriter
 
         return TracedWriter(self._node, self._plain)
-
-    # -- how steps are made ----------------------------------------------------------------------------------------
-
-    def _carry(self, verb: str, *args: Any, shown: str | None = None, **options: Any) -> TracedFrame:
-        shown = shown if shown is not None else ", ".join(text_of(a) for a in args)
-        node = Carry((self._node,), verb=verb, args=args, options=tuple(options.items()), shown=shown)
-        values = [v for a in args for v in (a.values() if isinstance(a, dict) else [a])]
-        return self.then(node, values)
-
-    def _project(self, items: list[Expr]) -> TracedFrame:
-        for item in items:
-            self._check_row_wise("select", item.value if isinstance(item.value, Column) else item.text)
-        values = [item.value for item in items]
-        with told(f"select({', '.join(map(str, items))})", self.columns):
-            plain = self._with(refs.used(values, self._scope))
-            node = project(self._node, plain, [i for item in items for i in self._expanded(item)])
-        return self.then(node, values)
-
-    def _with(self, used: tuple[Ref, ...]) -> DataFrame:
-        """The plain frame with a column for each reference."""
-        added = {ref.token: column_of(ref, self._sides) for ref in used}
-        return self._plain.withColumns(added) if added else self._plain
-
-    def _join(self, other: Any, on: Any, how: str | None) -> TracedFrame:
-        node = joins.join(self._node, self._plain, *joins.side(other), on, how)
-        right = other if isinstance(other, TracedFrame) else None
-        values = list(on) if isinstance(on, list | tuple) else [on]
-        left_refs = refs.used(values, self._scope)
-        right_refs = refs.used(values, right._scope, 1, left_refs) if right else ()
-        node = replace(node, refs=left_refs + right_refs)
-        sides = {**self._sides, **(right._sides if right else {})}
-        with told(node.text, [*self.columns, *joins.plain_of(other).columns]):
-            plain = step(node, [self._plain, joins.plain_of(other)], sides)
-            columns = plain.columns
-        if node.how in ("left_semi", "left_anti"):
-            return TracedFrame(node, plain, self._scope, sides)
-        return TracedFrame(node, plain, refs.joined(node, self._scope, right._scope if right else {}, columns), sides)
-
-    def _item(self, value: Any) -> Expr:
-        if not isinstance(value, str | Column):
-            raise BadInputError(f"select takes names and Columns, not {value!r}", hint="a constant is F.lit(value)")
-        return expr(value)
-
-    def _expanded(self, item: Expr) -> list[Expr]:
-        """`*` and `a.*` as the columns they stand for: in a woven frame they would bring hidden ones along."""
-        if item.text == "*" and len(set(map(str.lower, self.columns))) == len(self.columns):
-            return [expr(F.col(quoted(name))) for name in self.columns]
-        if item.text.endswith(".*") and "(" not in item.text:
-            prefix = item.text[:-2]
-            names = self._plain.select(item.text).columns
-            return [expr(F.col(f"{prefix}.{quoted(name)}")) for name in names]
-        return [item]
-
-    def _dedup(self, verb: str, subset: list[str] | None) -> TracedFrame:
-        if not isinstance(subset, list | tuple | None):
-            raise BadInputError(f"{verb} takes a list of column names, not {subset!r}", hint=f'{verb}(["a", "b"])')
-        columns = tuple(subset or ())
-        fields = [f for f in self.schema.fields if not columns or f.name in columns]
-        within = verb == "dropDuplicatesWithinWatermark"
-        bounded = within or not self.isStreaming or any("spark.watermarkDelayMs" in f.metadata for f in fields)
-        return self.then(Dedup((self._node,), verb=verb, subset=columns, bounded=bounded))
-
-    def _union(self, other: TracedFrame, by_name: bool, allow_missing: bool = False) -> TracedFrame:
-        if not isinstance(other, TracedFrame):
-            raise RefusedError(
-                "union with a frame that is not traced",
-                "its rows would be results that came from nowhere",
-                'make it a source: whence.source(df, "name")',
-            )
-        node = Union((self._node, other._node), by_name=by_name, allow_missing=allow_missing)
-        return self.then(node, (), other._plain)
-
-    @property
-    def node(self) -> Node:
-        """The last step of the network."""
-        return self._node
-
-    def then(self, node: Node, values: Iterable[Any] = (), *others: DataFrame) -> TracedFrame:
-        """The frame after one more step, whose expressions are `values`."""
-        node = replace(node, refs=refs.used(values, self._scope))
-        with told(node.text, self.columns):
-            plain = step(node, [self._plain, *others], self._sides)
-            _ = plain.schema, plain.isStreaming  # on Spark Connect only the second one asks the server about a filter
-        passing = refs.Passing.through(node, self.columns)
-        scope = {} if others else refs.after(node, self._scope, plain.columns, passing)
-        return TracedFrame(node, plain, scope, self._sides)
-
-    def known(self, **facts: Any) -> TracedFrame:
-        """The same step, with facts of it added."""
-        result = TracedFrame(replace(self._node, **facts), self._plain, self._scope, self._sides)
-        return result
-
-    def _sorting(self, cols: tuple[Any, ...]) -> list[Any]:
-        """Columns to sort by; a position counts the user's columns, not those of a woven frame."""
-        flat = list(cols[0]) if len(cols) == 1 and isinstance(cols[0], list) else list(cols)
-        for number, col in enumerate(flat):
-            if isinstance(col, int) and not isinstance(col, bool) and 0 < abs(col) <= len(self.columns):
-                flat[number] = F.col(quoted(self.columns[abs(col) - 1]))
-                flat[number] = flat[number].desc() if col < 0 else flat[number]
-        return flat
-
-    def _subset(self, subset: Any) -> list[str]:
-        if subset is None:
-            return [name if name.isidentifier() else quoted(name) for name in self.columns]
-        return [subset] if isinstance(subset, str) else list(subset)
-
-    def _check_row_wise(self, verb: str, *values: Any) -> None:
-        for value in values:
-            written = text_of(value)
-            if over_window(written):
-                _refuse(verb, written, "analytic window functions mix rows", "use groupBy().agg() and a join")
-            if subquery(written):
-                _refuse(verb, written, "a query inside an expression reads rows unseen", "join the other frame instead")
-            if star_inside(written):
-                _refuse(verb, written, "* inside a call stands for all columns", "name them: F.struct(*frame.columns)")
-
-
-def _refuse(verb: str, written: str, why: str, hint: str) -> NoReturn:
-    raise RefusedError(f"{verb} cannot be traced: {why}", f"in {written}", hint)
 
 
 def _same_payload(node: Node, woven: list[tuple[str, str]], plain: list[tuple[str, str]]) -> None:
