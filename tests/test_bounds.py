@@ -105,6 +105,25 @@ def test_joins_with_a_time_condition_are_bounded(two: Pair) -> None:
     assert bounds(a.join(b.withColumnRenamed("bts", "ts"), "ts")) == {"a": 0, "b": 0}
 
 
+@pytest.mark.parametrize(
+    ("condition", "bound"),
+    [
+        ("bts >= ts - interval 10 seconds and bts <= ts + interval 5 seconds", 15 * SECOND),
+        ("b.bts >= a.ts and a.ts >= b.bts - interval 5 seconds", 5 * SECOND),
+        ("bts >= ts and bts >= ts - interval 5 seconds", None),
+        ("bts >= ts - interval 5 seconds", None),
+        ("bts = ts or bts between ts and ts + interval 5 seconds", None),
+        ("bts between ts - interval 1 month and ts", None),
+        ("k = bk", None),
+    ],
+)
+def test_only_a_bound_each_way_is_a_bound(two: Pair, condition: str, bound: int | None) -> None:
+    """What is not surely bounded is unbounded: a row is never called expired that can still reach more."""
+    a, b = two
+    joined = a.alias("a").join(b.withColumnRenamed("k", "bk").alias("b"), F.expr(condition))
+    assert bounds(joined)["a"] == bound
+
+
 def test_a_stream_joined_with_a_static_side_keeps_nothing(spark: SparkSession, two: Pair) -> None:
     """Neither side waits for the other, traced or not."""
     fixed = frames(spark)[1]

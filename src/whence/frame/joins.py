@@ -16,7 +16,7 @@ _HOW = {
     "outer": "outer", "full": "outer", "fullouter": "outer", "semi": "left_semi", "leftsemi": "left_semi",
     "anti": "left_anti", "leftanti": "left_anti",
 }  # fmt: skip
-_INTERVAL = r"interval\s+('[^']*'\s*\w*|[\w\s.]+?)(?=\s+and\b|\s*[)&]|\s*$)"
+_SHIFT = r"(?:\s*[-+]\s*(interval\s+(?:'[^']*'\s*\w*|\d+\s+\w+)))?"
 
 
 def side(other: Any) -> tuple[Node, DataFrame]:
@@ -79,19 +79,32 @@ def _check_semi(kind: str, using: tuple[str, ...], right: Node, both: bool) -> N
 
 
 def _span(left: DataFrame, right: DataFrame, using: tuple[str, ...], on: tuple[Any, ...]) -> int | None:
-    """The reach of a stream-stream join's time condition in microseconds, `None` where none can be read."""
+    """The reach of a stream-stream join's time condition in microseconds, `None` where none can be read.
+
+    Read are equal event times, `x between y - ... and y + ...`, and one bound each way; anything else is without bound.
+    """
     timed = {f.name for frame in (left, right) for f in frame.schema.fields if "spark.watermarkDelayMs" in f.metadata}
     if timed & set(using):
         return 0
-    text = " and ".join(str(c) for c in on).lower()
-    names = [re.escape(name.lower()) for name in timed]
-    if not names:
+    text = " and ".join(str(c) for c in on).lower().replace("`", "")
+    if not timed or re.search(r"\b(or|not|case|if)\b", bare(text)):
         return None
-    column = rf"[\w.`]*\b(?:{'|'.join(names)})`?"
-    if re.search(rf"{column}\s*(=|<=>)\s*{column}", bare(text.replace("`", ""))):
+    column = rf"(?:\w+\.)?({'|'.join(re.escape(name.lower()) for name in timed)})\b"
+    if re.search(rf"{column}\s*(?:=|<=>)\s*{column}|=\(\s*{column}\s*,\s*{column}\s*\)", text):
         return 0
-    found = [duration(interval) for interval in re.findall(_INTERVAL, text)]
-    bounds = len(re.findall(r"<=|>=|<|>|\bbetween\b", bare(text))) + len(re.findall(r"\bbetween\b", bare(text)))
-    if not found or None in found or bounds < 2:
+    between = re.search(rf"{column}\s+between\s+{column}{_SHIFT}\s+and\s+{column}{_SHIFT}", text)
+    if between:
+        x, y, low, z, high = between.groups()
+        return _sum(low, high) if x != y and y == z else None
+    bounds = re.findall(rf"{column}\s*([<>])=?\s*{column}{_SHIFT}", text)
+    if len(bounds) != 2:
         return None
-    return sum(value or 0 for value in found)
+    (x, way, y, low), (other_x, other_way, other_y, high) = bounds
+    facing = (x, y) == (other_x, other_y) and way != other_way
+    crossed = (x, y) == (other_y, other_x) and way == other_way
+    return _sum(low, high) if x != y and (facing or crossed) else None
+
+
+def _sum(*shifts: str | None) -> int | None:
+    found = [duration(shift) if shift else 0 for shift in shifts]
+    return None if None in found else sum(abs(value or 0) for value in found)

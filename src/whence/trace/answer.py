@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from whence.names import ID, is_hidden
+from whence.names import BATCH, ID, RUN, SINK, is_hidden
 from whence.trace import head
 from whence.trace.rows import Found, Missing, Resolver
 
@@ -46,8 +47,9 @@ class Answer:
     @property
     def ambiguous(self) -> list[str]:
         """Identities that stand for more than one row."""
-        ids = self.outputs.column(ID).to_pylist()
-        twice = sorted({i for i in ids if ids.count(i) > 1}) if len(set(ids)) < len(ids) else []
+        place = [c for c in (RUN, BATCH, SINK, ID) if c in self.outputs.column_names]
+        seen = Counter(zip(*(self.outputs.column(c).to_pylist() for c in place), strict=True))
+        twice = sorted({one[-1] for one, count in seen.items() if count > 1})
         rows = [f"source {s}: {i}" for s in self.sources for i in self._resolve(s).ambiguous]
         return [*(f"output: {i}" for i in twice), *rows]
 
