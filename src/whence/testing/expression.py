@@ -7,6 +7,7 @@ The surprise: timestamps are whole microseconds since 1970 in Python, so a liter
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Literal as OneOf
@@ -31,11 +32,12 @@ def quoted(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Expression:
+class Expression(ABC):
     """Anything that has a value on a row. Null is a value; comparisons with it are null, as in SQL."""
 
+    @abstractmethod
     def sql(self) -> str:
-        raise NotImplementedError
+        """The expression as Spark's SQL spells it."""
 
     def parts(self) -> Iterator[Expression]:
         """The expressions directly inside this one."""

@@ -109,3 +109,6 @@ class NonEmpty(e.Expression):
     """Whether an array has elements: what Spark asks of a row before it explodes it."""
 
     inner: e.Expression
+
+    def sql(self) -> str:
+        return f"size({self.inner.sql()}) > 0"
